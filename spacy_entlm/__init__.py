@@ -1,0 +1,19 @@
+"""EntLM for spaCy: few-shot named entity recognition with label words."""
+
+from typing import TYPE_CHECKING, Any
+
+from .about import __version__
+
+if TYPE_CHECKING:
+    from .training.recipe import train
+
+__all__ = ["__version__", "train"]
+
+
+def __getattr__(name: str) -> Any:
+    # spaCy, Thinc and PyTorch take a second to import: only who trains pays for it.
+    if name == "train":
+        from .training.recipe import train
+
+        return train
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,17 @@
+"""Commands under `python -m spacy entlm`, one module each.
+
+spaCy finds them by the entry point group `spacy_cli`. A new command is a module that
+decorates its function with `@entlm_cli.command`; import it here to register it.
+"""
+
+from spacy.cli._util import app
+
+from . import (  # noqa: F401
+    convert,
+    sample,
+)
+from ._util import entlm_cli
+
+__all__ = ["entlm_cli"]
+
+app.add_typer(entlm_cli)

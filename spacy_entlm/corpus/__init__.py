@@ -1,0 +1,1 @@
+"""Annotated data: files to spaCy Docs and back, and exact K-shot sampling."""

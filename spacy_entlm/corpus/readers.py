@@ -1,0 +1,237 @@
+"""Annotated files of any supported format to spaCy Docs."""
+
+from itertools import chain
+from pathlib import Path
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    Union,
+)
+
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin, Span
+
+from .errors import CorpusError, SamplingError
+from .formats import CONLL, INLINE, JSONL, SPACY, format_from_content, format_from_name
+from .records import (
+    CharSpan,
+    Parser,
+    Record,
+    TextRecord,
+    WordRecord,
+    parse_conll,
+    parse_inline,
+    parse_jsonl,
+)
+from .report import BLANK_WORDS, EMPTY_TEXTS, CorpusReport
+from .tags import find_prefixed, parse_tag, tags_to_entities
+
+__all__ = ["CorpusError", "CorpusReport", "SamplingError", "read_docs"]
+
+# Wraps what is gone through, eg to show a progress bar.
+Progress = Callable[[Sequence[Any]], Iterable[Any]]
+
+_PARSERS: Dict[str, Parser] = {
+    CONLL: parse_conll,
+    JSONL: parse_jsonl,
+    INLINE: parse_inline,
+}
+
+
+def read_docs(
+    path: Union[str, Path],
+    nlp: Language,
+    *,
+    format: Optional[str] = None,
+    progress: Optional[Progress] = None,
+) -> Tuple[List[Doc], CorpusReport]:
+    """Read an annotated file.
+
+    Word lists become Docs with a space after each word and has_unknown_spaces set, so
+    that spaCy trains and scores on these words and does not tokenise them again.
+
+    path (Union[str, Path]): The file: columns, JSON lines, inline markup or DocBin.
+    nlp (Language): Gives the vocab, and the tokenizer for texts.
+    format (Optional[str]): "conll", "jsonl", "inline" or "spacy"; "auto" or None
+        tells it from the extension and the content.
+    progress (Optional[Progress]): Called with the list of records, returns what to
+        iterate over in its place.
+    RETURNS (Tuple[List[Doc], CorpusReport]): Docs with doc.ents set, and the counts.
+    RAISES (CorpusError): If the file cannot be read or holds bad data; the message
+        names file, line, value and what to do.
+    """
+    path = Path(path)
+    data = _read_bytes(path)
+    format = format_from_name(path, format)
+    report = CorpusReport()
+    if format == SPACY:
+        docs = _read_docbin(data, nlp, path, report)
+    else:
+        lines = _decode_lines(data, path)
+        parse = _PARSERS[format or format_from_content(lines, path)]
+        records = parse(lines, path, report)
+        docs = _build_docs(records, nlp, path, report, progress)
+    if not any(doc.has_annotation("ENT_IOB") for doc in docs):
+        skipped = ", ".join(f"{n} {reason}" for reason, n in report.skipped.items())
+        raise CorpusError(
+            f"no annotated docs in {len(docs)} read"
+            + (f" (left out: {skipped})" if skipped else "")
+            + ": add tags or spans",
+            path=path,
+        )
+    report.count_docs(docs)
+    return docs, report
+
+
+def _read_bytes(path: Path) -> bytes:
+    if path.is_dir():
+        raise CorpusError("is a folder: name a file in it", path=path)
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise CorpusError("no such file: check the path", path=path) from error
+    except OSError as error:
+        raise CorpusError(f"cannot be read ({error.strerror})", path=path) from error
+    if not data.strip():
+        raise CorpusError("the file is empty: add annotated sentences", path=path)
+    return data
+
+
+def _decode_lines(data: bytes, path: Path) -> List[str]:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CorpusError(
+            f"not UTF-8: byte {data[error.start]:#04x} at offset {error.start}. Save "
+            "the file as UTF-8",
+            path=path,
+            line=data.count(b"\n", 0, error.start) + 1,
+        ) from error
+    # Not str.splitlines(): words may hold the other characters that it splits at.
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def _read_docbin(
+    data: bytes, nlp: Language, path: Path, report: CorpusReport
+) -> List[Doc]:
+    try:
+        docs = list(DocBin().from_bytes(data).get_docs(nlp.vocab))
+    # Any exception: damaged bytes fail wherever zlib, msgpack, numpy or the Doc first
+    # stumble over them, with errors of every kind.
+    except Exception as error:
+        raise CorpusError(
+            f"no DocBin, or a damaged one ({type(error).__name__}): write it again "
+            "with DocBin.to_disk or the convert command",
+            path=path,
+        ) from error
+    filled = [doc for doc in docs if len(doc)]
+    _count(report, EMPTY_TEXTS, len(docs) - len(filled))
+    return filled
+
+
+def _build_docs(
+    records: Sequence[Record],
+    nlp: Language,
+    path: Path,
+    report: CorpusReport,
+    progress: Optional[Progress],
+) -> List[Doc]:
+    word_records = [record for record in records if isinstance(record, WordRecord)]
+    prefixed = find_prefixed(chain.from_iterable(r.tags for r in word_records))
+    _check_tags(word_records, prefixed, path)
+    docs = []
+    for record in records if progress is None else progress(records):
+        try:
+            if isinstance(record, WordRecord):
+                doc = _word_doc(record, nlp, prefixed, report)
+            else:
+                doc = _text_doc(record, nlp, report)
+        # A lone surrogate, or a text that is too long for the pipeline.
+        except ValueError as error:
+            line = record.line if isinstance(record, TextRecord) else record.lines[0]
+            raise CorpusError(
+                f"spaCy refuses this text: {error}", path=path, line=line
+            ) from error
+        if doc is None:
+            _count(report, EMPTY_TEXTS, 1)
+        else:
+            docs.append(doc)
+    return docs
+
+
+def _check_tags(
+    records: Iterable[WordRecord], prefixed: Optional[str], path: Path
+) -> None:
+    known = set()
+    for record in records:
+        for tag, line in zip(record.tags, record.lines):
+            if tag not in known:
+                try:
+                    parse_tag(tag, prefixed)
+                except ValueError as error:
+                    raise CorpusError(str(error), path=path, line=line) from error
+                known.add(tag)
+
+
+def _word_doc(
+    record: WordRecord, nlp: Language, prefixed: Optional[str], report: CorpusReport
+) -> Optional[Doc]:
+    kept = [i for i, word in enumerate(record.words) if word.strip()]
+    _count(report, BLANK_WORDS, len(record.words) - len(kept))
+    if not kept:
+        return None
+    doc = Doc(nlp.vocab, words=[record.words[i] for i in kept])
+    spans, missing = tags_to_entities([record.tags[i] for i in kept], prefixed)
+    _set_entities(doc, [Span(doc, *span) for span in spans], missing)
+    return doc
+
+
+def _text_doc(record: TextRecord, nlp: Language, report: CorpusReport) -> Optional[Doc]:
+    if not record.text.strip():
+        return None
+    doc = nlp.make_doc(record.text)
+    longest = _longest_spans(record.spans)
+    report.overlapping += len(record.spans) - len(longest)
+    entities: List[Span] = []
+    missing: Set[int] = set()
+    for start, end, label in longest:
+        entity = doc.char_span(start, end, label=label)
+        if entity is not None:
+            entities.append(entity)
+            continue
+        touched = doc.char_span(start, end, alignment_mode="expand")
+        context = record.text if touched is None else touched.text
+        report.add_misaligned(
+            label,
+            f"{record.text[start:end]!r} ({label}) in {context!r}, line {record.line}",
+        )
+        if touched is not None:
+            missing.update(range(touched.start, touched.end))
+    _set_entities(doc, entities, sorted(missing))
+    return doc
+
+
+def _longest_spans(spans: Iterable[CharSpan]) -> List[CharSpan]:
+    """Keep the longest of overlapping spans, of equally long ones the first."""
+    kept: List[CharSpan] = []
+    for span in sorted(spans, key=lambda s: (s.start - s.end, s.start)):
+        if all(span.end <= other.start or other.end <= span.start for other in kept):
+            kept.append(span)
+    return sorted(kept)
+
+
+def _set_entities(doc: Doc, entities: List[Span], missing: Iterable[int]) -> None:
+    doc.set_ents(entities, missing=[doc[i : i + 1] for i in missing])
+
+
+def _count(report: CorpusReport, reason: str, count: int) -> None:
+    # No entry for nothing: the report lists what did occur.
+    if count:
+        report.skipped[reason] += count

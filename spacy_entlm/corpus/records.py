@@ -1,0 +1,303 @@
+"""Lines of a text file to records: words with tags, or a text with spans."""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
+
+from .errors import CorpusError
+from .report import NOT_ACCEPTED, CorpusReport
+from .tags import MISSING_FORMS, is_certain_tag
+
+INLINE_MARKUP = re.compile(r"\[([^\[\]]+)\]\(([^\W\d_][\w-]*)\)")
+DOCSTART = "-DOCSTART-"
+# Ids and other remarks before a sentence ("# id 17", "# text = ..."), as CoNLL-U and
+# later shared tasks have them; a word "#" has a tag behind it, not a key.
+_COMMENT = re.compile(r"#\s+(id\s|[\w.:-]+\s*=)")
+# Only ASCII: a no-break space may be a word or part of one.
+_COLUMN_GAP = re.compile(r"[ \t]+")
+
+
+class CharSpan(NamedTuple):
+    """A span of a text: character offsets, the end exclusive, and its class."""
+
+    start: int
+    end: int
+    label: str
+
+
+@dataclass(frozen=True)
+class WordRecord:
+    """Words with one tag each, and the line where each stands."""
+
+    words: List[str]
+    tags: List[str]
+    lines: List[int]
+
+
+@dataclass(frozen=True)
+class TextRecord:
+    """A text with spans, and the line where it stands."""
+
+    text: str
+    spans: List[CharSpan]
+    line: int
+
+
+Record = Union[WordRecord, TextRecord]
+Row = Tuple[int, List[str]]
+
+
+def parse_conll(
+    lines: Sequence[str], path: Path, report: CorpusReport
+) -> List[WordRecord]:
+    """Read sentences in columns, separated by blank lines.
+
+    lines (Sequence[str]): Lines of the file.
+    path (Path): The file, for messages.
+    report (CorpusReport): Not changed: columns leave nothing to skip.
+    RETURNS (List[WordRecord]): One per sentence; the word is taken from the first
+        column and the tag from the last, or the reverse (see is_tag_first).
+    RAISES (CorpusError): If the number of columns changes, or there is only one.
+    """
+    sentences = split_columns(lines)
+    rows = [row for sentence in sentences for row in sentence]
+    if rows:
+        _check_columns(rows, path)
+    word, tag = (-1, 0) if is_tag_first(rows) else (0, -1)
+    return [
+        WordRecord(
+            words=[columns[word] for _, columns in sentence],
+            tags=[columns[tag] for _, columns in sentence],
+            lines=[number for number, _ in sentence],
+        )
+        for sentence in sentences
+    ]
+
+
+def split_columns(lines: Sequence[str]) -> List[List[Row]]:
+    """Split lines into sentences and columns.
+
+    lines (Sequence[str]): Lines of the file.
+    RETURNS (List[List[Row]]): Per sentence, line numbers with the columns' values.
+    """
+    sentences: List[List[Row]] = []
+    sentence: List[Row] = []
+    tabbed: Optional[bool] = None
+    for number, line in enumerate(lines, 1):
+        is_comment = not sentence and _COMMENT.match(line)
+        if not line.strip() or is_comment or DOCSTART in line.split():
+            if sentence:
+                sentences.append(sentence)
+                sentence = []
+            continue
+        if tabbed is None:
+            tabbed = "\t" in line
+        if tabbed:
+            columns = [value.strip() for value in line.split("\t")]
+        else:
+            columns = _COLUMN_GAP.split(line.strip(" \t"))
+        sentence.append((number, columns))
+    if sentence:
+        sentences.append(sentence)
+    return sentences
+
+
+def is_tag_first(rows: Sequence[Row]) -> bool:
+    """Tell whether the first column holds the tags, as in the MIT corpora.
+
+    rows (Sequence[Row]): Line numbers with the columns' values.
+    RETURNS (bool): True if all first values look like tags (bare class names do not)
+        and the last ones do not.
+    """
+
+    def all_tags(column: int) -> bool:
+        values = {columns[column] for _, columns in rows} - MISSING_FORMS
+        return bool(values) and all(is_certain_tag(value) for value in values)
+
+    return all_tags(0) and not all_tags(-1)
+
+
+def _check_columns(rows: Sequence[Row], path: Path) -> None:
+    first_number, first = rows[0]
+    if len(first) < 2:
+        raise CorpusError(
+            f"only one column ({first[0]!r}): a line needs a word and its tag, "
+            "separated by a tab or spaces",
+            path=path,
+            line=first_number,
+        )
+    for number, columns in rows:
+        if len(columns) != len(first):
+            raise CorpusError(
+                f"{len(columns)} column(s) where line {first_number} has {len(first)}: "
+                f"{' '.join(columns)!r}. Give every line the same columns, and put a "
+                "blank line between sentences",
+                path=path,
+                line=number,
+            )
+
+
+def parse_jsonl(lines: Sequence[str], path: Path, report: CorpusReport) -> List[Record]:
+    """Read JSON lines, of words with tags or of texts with spans.
+
+    lines (Sequence[str]): Lines of the file; blank ones are passed over.
+    path (Path): The file, for messages.
+    report (CorpusReport): Gets the count of lines the annotator did not accept.
+    RETURNS (List[Record]): One per line accepted.
+    RAISES (CorpusError): If a line is no JSON object, or lacks what it must have.
+    """
+    records: List[Record] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        entry = _load_object(line, path, number)
+        if entry.get("answer", "accept") != "accept":
+            report.skipped[NOT_ACCEPTED] += 1
+            continue
+        try:
+            records.append(_parse_entry(entry, number))
+        except ValueError as error:
+            raise CorpusError(str(error), path=path, line=number) from error
+    return records
+
+
+def _load_object(line: str, path: Path, number: int) -> Dict[str, Any]:
+    try:
+        entry = json.loads(line)
+    # Thousands of open brackets end in a RecursionError.
+    except (ValueError, RecursionError) as error:
+        raise CorpusError(
+            f"broken JSON ({error}): write one JSON object per line",
+            path=path,
+            line=number,
+        ) from error
+    if not isinstance(entry, dict):
+        raise CorpusError(
+            f"a JSON {type(entry).__name__} where an object is needed: write one "
+            '{"text": ..., ...} per line',
+            path=path,
+            line=number,
+        )
+    return entry
+
+
+def _parse_entry(entry: Dict[str, Any], number: int) -> Record:
+    text = entry.get("text")
+    if isinstance(text, list):
+        words = _strings(text, "text")
+        if "label" not in entry:
+            raise ValueError(f'a list of words without "label" ({list(entry)})')
+        tags = _strings(entry["label"], "label")
+        if len(words) != len(tags):
+            raise ValueError(
+                f'{len(words)} words in "text" but {len(tags)} tags in "label": give '
+                "one tag per word"
+            )
+        return WordRecord(words, tags, [number] * len(words))
+    if isinstance(text, str):
+        spans = entry.get("spans") or []
+        if not isinstance(spans, list):
+            raise ValueError(f'"spans" must be a list, not {spans!r}')
+        return TextRecord(text, [_parse_span(span, text) for span in spans], number)
+    raise ValueError(
+        f'no "text" that is a string or a list of words (keys: {list(entry)}): write '
+        '{"text": [words], "label": [tags]} or {"text": "...", "spans": [...]}'
+    )
+
+
+def _strings(values: Any, key: str) -> List[str]:
+    if not isinstance(values, list):
+        raise ValueError(f'"{key}" must be a list of strings, not {values!r}')
+    for value in values:
+        if not isinstance(value, str):
+            raise ValueError(f'"{key}" holds {value!r}, which is not a string')
+    return values
+
+
+def _parse_span(span: Any, text: str) -> CharSpan:
+    if not isinstance(span, dict):
+        raise ValueError(f"span {span!r} is not a JSON object")
+    start, end, label = span.get("start"), span.get("end"), span.get("label")
+    # type() and not isinstance(): true and false are no offsets.
+    if type(start) is not int or type(end) is not int:
+        raise ValueError(f'span {span!r} needs whole numbers "start" and "end"')
+    if not isinstance(label, str) or not label.strip():
+        raise ValueError(f'span {span!r} needs a "label" that is a string')
+    if not 0 <= start < end <= len(text):
+        raise ValueError(
+            f"span {span!r} does not lie in its text of {len(text)} characters: "
+            "offsets count characters from 0, the end is exclusive"
+        )
+    return CharSpan(start, end, label)
+
+
+def parse_inline(
+    lines: Sequence[str], path: Path, report: CorpusReport
+) -> List[TextRecord]:
+    """Read one sentence a line with its entities marked [like this](LABEL).
+
+    lines (Sequence[str]): Lines of the file; blank ones are passed over.
+    path (Path): The file, for messages.
+    report (CorpusReport): Not changed: a line of text leaves nothing to skip.
+    RETURNS (List[TextRecord]): The texts without markup, with spans.
+    RAISES (CorpusError): If a bracket is closed but no label follows.
+    """
+    records = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            text, spans = strip_markup(line.strip())
+        except ValueError as error:
+            raise CorpusError(str(error), path=path, line=number) from error
+        records.append(TextRecord(text, spans, number))
+    return records
+
+
+def strip_markup(line: str) -> Tuple[str, List[CharSpan]]:
+    """Take the markup out of a line.
+
+    line (str): Eg "[Angela Ruiz](PER) flew to [Lima](LOC)."
+    RETURNS (Tuple[str, List[CharSpan]]): The text, and the spans in it.
+    RAISES (ValueError): If a bracket is closed but no label follows.
+    """
+    text = ""
+    spans = []
+    position = 0
+    for match in INLINE_MARKUP.finditer(line):
+        text += _unmarked(line[position : match.start()])
+        entity = match.group(1)
+        # Blanks inside the brackets belong to the text, not to the entity.
+        start = len(text) + len(entity) - len(entity.lstrip())
+        end = len(text) + len(entity.rstrip())
+        if start >= end:
+            raise ValueError(f"nothing is marked in {match.group()!r}")
+        spans.append(CharSpan(start, end, match.group(2)))
+        text += entity
+        position = match.end()
+    return text + _unmarked(line[position:]), spans
+
+
+def _unmarked(text: str) -> str:
+    # A slip in the markup would otherwise turn into words of the text.
+    if "](" in text:
+        raise ValueError(
+            f"markup not understood in {text.strip()!r}: write [words](LABEL), the "
+            "label in letters, digits, '-' and '_', with no bracket inside a bracket"
+        )
+    return text
+
+
+Parser = Callable[[Sequence[str], Path, CorpusReport], Sequence[Record]]

@@ -1,0 +1,136 @@
+"""Tags of words (IO, BIO, BILUO, BIOES) to entities and back.
+
+A file is either prefixed ("B-PER") or bare ("PER", the IO scheme) throughout. Which
+of the prefixed schemes it is need not be known: B, U and S begin an entity, L, E, U
+and S end one, and an I, L or E that continues nothing begins one (IOB1).
+"""
+
+import re
+from typing import Iterable, List, NamedTuple, Optional, Sequence, Tuple
+
+from spacy.tokens import Doc
+
+OUTSIDE = "O"
+MISSING = "-"
+MISSING_FORMS = frozenset({"", MISSING})
+
+# First and last word (exclusive) of an entity, and its class.
+Entity = Tuple[int, int, str]
+
+_PREFIXED = re.compile(r"([BILUES])-(\S.*)", re.DOTALL)
+# One letter and a separator: meant as a prefix, but none that we know.
+_OTHER_PREFIX = re.compile(r"[A-Z][-_:/]|[bi][-_:/]")
+_BARE_LABEL = re.compile(r"[^\W\d_][\w\-./&+]*")
+# BIOES names the end and the single word otherwise than BILUO.
+_CANONICAL = {"E": "L", "S": "U"}
+_HELP = (
+    "use O, '-' for no annotation, prefixes B- I- L- U- E- S- (BIO, BILUO, BIOES) or "
+    "bare class names (IO), and put the tag in the last column or the first"
+)
+
+
+class Tag(NamedTuple):
+    """A tag taken apart: prefix one of B I L U O or MISSING, label "" for none."""
+
+    prefix: str
+    label: str
+
+
+class Entities(NamedTuple):
+    """What the tags of a sentence say: its entities, and the words without a tag."""
+
+    spans: List[Entity]
+    missing: List[int]
+
+
+def find_prefixed(tags: Iterable[str]) -> Optional[str]:
+    """Find a tag with a prefix, which tells BIO, BILUO and BIOES from IO.
+
+    tags (Iterable[str]): All tags of a file.
+    RETURNS (Optional[str]): The first such tag, None in the IO scheme.
+    """
+    return next((tag for tag in tags if _PREFIXED.fullmatch(tag)), None)
+
+
+def is_certain_tag(value: str) -> bool:
+    """Tell whether a value can hardly be a word: O, or a letter, a dash and a class.
+
+    value (str): A column's value.
+    RETURNS (bool): False for bare class names too, which look like words.
+    """
+    return value == OUTSIDE or re.fullmatch(r"[A-Z]-\S+", value) is not None
+
+
+def parse_tag(tag: str, prefixed: Optional[str]) -> Tag:
+    """Take a tag apart.
+
+    tag (str): The tag as it stands in the file.
+    prefixed (Optional[str]): A prefixed tag of the same file, None if it is IO.
+    RETURNS (Tag): BIOES is given as BILUO, a bare class name as I.
+    RAISES (ValueError): If the tag has none of the known forms.
+    """
+    if tag in MISSING_FORMS:
+        return Tag(MISSING, "")
+    if tag == OUTSIDE:
+        return Tag(OUTSIDE, "")
+    match = _PREFIXED.fullmatch(tag)
+    if match is not None:
+        prefix, label = match.groups()
+        return Tag(_CANONICAL.get(prefix, prefix), label)
+    is_bare = _BARE_LABEL.fullmatch(tag) and not _OTHER_PREFIX.match(tag)
+    if not is_bare or tag == OUTSIDE.lower():
+        raise ValueError(f"unknown tag {tag!r}: {_HELP}")
+    if prefixed is not None:
+        raise ValueError(
+            f"tag {tag!r} has no prefix, but {prefixed!r} in the same file has: "
+            f"write B-{tag} and I-{tag}, or rename the class {prefixed!r}"
+        )
+    return Tag("I", tag)
+
+
+def tags_to_entities(tags: Sequence[str], prefixed: Optional[str]) -> Entities:
+    """Read the entities from the tags of one sentence.
+
+    tags (Sequence[str]): One tag per word.
+    prefixed (Optional[str]): A prefixed tag of the same file, None if it is IO.
+    RETURNS (Entities): The entities in order, and the words without annotation.
+    RAISES (ValueError): If a tag has none of the known forms.
+    """
+    spans: List[Entity] = []
+    missing: List[int] = []
+    start: Optional[int] = None
+    current = ""
+    for i, tag in enumerate(tags):
+        prefix, label = parse_tag(tag, prefixed)
+        if prefix == MISSING:
+            missing.append(i)
+        continues = start is not None and prefix in ("I", "L") and label == current
+        if start is not None and not continues:
+            spans.append((start, i, current))
+            start = None
+        if label and not continues:
+            start, current = i, label
+        if start is not None and prefix in ("L", "U"):
+            spans.append((start, i + 1, current))
+            start = None
+    if start is not None:
+        spans.append((start, len(tags), current))
+    return Entities(spans, missing)
+
+
+def doc_to_tags(doc: Doc) -> List[str]:
+    """Write the entities of a Doc as BIO tags.
+
+    doc (Doc): With its entities in doc.ents.
+    RETURNS (List[str]): One tag per token, MISSING where there is no annotation.
+    """
+    tags = []
+    for token in doc:
+        if token.ent_iob_ == "":
+            tags.append(MISSING)
+        elif token.ent_type_ == "":
+            # Outside, or blocked for entities, which files have no sign for.
+            tags.append(OUTSIDE)
+        else:
+            tags.append(f"{token.ent_iob_}-{token.ent_type_}")
+    return tags

@@ -1,0 +1,151 @@
+"""The label-word map {"PER": ["Michael", ...], ...}: read, check, word-piece ids."""
+
+import json
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence, Union
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+logger = logging.getLogger("spacy.entlm")
+
+LabelWords = Dict[str, List[str]]
+PIECES_SHOWN = 8
+
+
+class LabelWordError(ValueError):
+    """A label-word map that cannot be used; the message says which class and why."""
+
+
+def check_label_words(label_words: Any) -> LabelWords:
+    """Check a label-word map and bring it into its one form.
+
+    label_words (Mapping[str, Sequence[str]]): Words per class. Where every key
+        carries the prefix of a tag ("I-PER"), the prefixes are taken off.
+    RETURNS (Dict[str, List[str]]): The same map, words stripped, repeated words
+        left out, order kept.
+    RAISES (LabelWordError): If this is no such map.
+    """
+    if not isinstance(label_words, Mapping):
+        raise LabelWordError(
+            f'Label words must be a map such as {{"PER": ["John"]}}, not '
+            f"{type(label_words).__name__}: {str(label_words)[:60]!r}"
+        )
+    keys = list(label_words)
+    if not all(isinstance(key, str) and key.strip() for key in keys):
+        raise LabelWordError(f"Labels must be non-empty strings, not {keys!r}")
+    tagged = bool(keys) and all(key[:2] in ("B-", "I-") for key in keys)
+    checked: LabelWords = {}
+    for key, words in label_words.items():
+        label = key[2:] if tagged else key
+        if isinstance(words, str) or not isinstance(words, Sequence):
+            raise LabelWordError(
+                f"Label {label!r}: expected a list of words, not {words!r}"
+            )
+        if not all(isinstance(word, str) for word in words):
+            raise LabelWordError(f"Label {label!r}: not all words are text: {words!r}")
+        stripped = [word.strip() for word in words]
+        merged = checked.get(label, []) + [word for word in stripped if word]
+        checked[label] = list(dict.fromkeys(merged))
+    return checked
+
+
+def read_label_words(path: Union[str, Path]) -> LabelWords:
+    """Read a label-word map from a JSON file.
+
+    path (Union[str, Path]): The file.
+    RETURNS (Dict[str, List[str]]): Words per class.
+    RAISES (LabelWordError): If the file is missing, no JSON, or no such map.
+    """
+    path = Path(path)
+    try:
+        data = json.loads(path.read_text(encoding="utf8"))
+    except (OSError, UnicodeDecodeError) as err:
+        raise LabelWordError(f"Cannot read label words from {path}: {err}") from err
+    except json.JSONDecodeError as err:
+        raise LabelWordError(f"{path} is not valid JSON: {err}") from err
+    try:
+        return check_label_words(data)
+    except LabelWordError as err:
+        raise LabelWordError(f"{path}: {err}") from err
+
+
+def word_pieces(word: str, tokenizer: "PreTrainedTokenizerFast") -> List[int]:
+    """The piece ids of a word as it stands inside a sentence.
+
+    word (str): The word. For a byte-level BPE it is looked up with its leading
+        space; other tokenizers normalise it themselves (an uncased one folds it).
+    tokenizer (PreTrainedTokenizerFast): The backbone's tokenizer.
+    RETURNS (List[int]): The ids; empty if the vocabulary cannot say the word.
+    """
+    from tokenizers.decoders import ByteLevel
+
+    backend = tokenizer.backend_tokenizer
+    text = f" {word}" if isinstance(backend.decoder, ByteLevel) else word
+    ids = backend.encode(text, add_special_tokens=False).ids
+    return [] if tokenizer.unk_token_id in ids else ids
+
+
+def label_word_pieces(
+    label_words: LabelWords,
+    tokenizer: "PreTrainedTokenizerFast",
+    *,
+    multi_piece: str = "mean",
+) -> Dict[str, List[List[int]]]:
+    """Turn label words into piece ids and say which ones are not one piece.
+
+    label_words (Dict[str, List[str]]): Words per class.
+    tokenizer (PreTrainedTokenizerFast): The backbone's tokenizer.
+    multi_piece (str): "mean" keeps a word of several pieces, which then stands for
+        the mean of their rows; "drop" leaves it out, as the paper does.
+    RETURNS (Dict[str, List[List[int]]]): Per class, the ids of each usable word.
+        Words that the tokenizer folds into one and the same are used once.
+    RAISES (LabelWordError): If a class is left without a usable word.
+    """
+    if multi_piece not in ("mean", "drop"):
+        raise LabelWordError(f'multi_piece is "mean" or "drop", not {multi_piece!r}')
+    pieces: Dict[str, List[List[int]]] = {}
+    several: List[str] = []
+    unknown: List[str] = []
+    for label, words in label_words.items():
+        usable: Dict[tuple, List[int]] = {}
+        for word in words:
+            ids = word_pieces(word, tokenizer)
+            if not ids:
+                unknown.append(word)
+                continue
+            if len(ids) > 1:
+                several.append(word)
+                if multi_piece == "drop":
+                    continue
+            usable.setdefault(tuple(ids), ids)
+        if not usable:
+            raise LabelWordError(
+                f"Label {label!r} has no usable label word (given: {words!r}). Name "
+                f"words that the model's vocabulary knows, for instance in "
+                f"[initialize.components.entlm_ner] label_words."
+            )
+        pieces[label] = list(usable.values())
+    _notice(several, unknown, multi_piece)
+    return pieces
+
+
+def _notice(several: List[str], unknown: List[str], multi_piece: str) -> None:
+    if several:
+        action = "left out" if multi_piece == "drop" else "the mean of its pieces each"
+        logger.info(
+            "Label words that are no single piece of the vocabulary (%s): %s",
+            action,
+            _some(several),
+        )
+    if unknown:
+        logger.warning(
+            "Label words that the vocabulary cannot say (left out): %s", _some(unknown)
+        )
+
+
+def _some(words: List[str]) -> str:
+    shown = ", ".join(words[:PIECES_SHOWN])
+    more = len(words) - PIECES_SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -1,0 +1,1 @@
+"""The Thinc model: word-piece windows, the masked LM, the label head."""

@@ -1,0 +1,140 @@
+"""Masked LM and label head as one PyTorch module, with its files."""
+
+import json
+from pathlib import Path
+from typing import Any, Dict, Optional
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from ..label_words.words import (
+    LabelWords,
+    check_label_words,
+    label_word_pieces,
+    read_label_words,
+)
+from .label_head import LabelHead, Rows, initial_row
+from .masked_lm import BackboneError, MaskedLM, load_masked_lm
+
+LABEL_WORDS_FILE = "label_words.json"
+LABEL_ROWS_FILE = "label_rows.safetensors"
+# Rows of all label rows in one tensor; their order is that of the label words.
+ROWS_KEY, BIASES_KEY = "rows", "biases"
+
+
+class EntLMNetwork(torch.nn.Module):
+    """A masked LM whose output matrix has one more row for each class.
+
+    The label rows live beside the output matrix only: the tokenizer and the input
+    embeddings never learn of them.
+    """
+
+    def __init__(self, masked_lm: MaskedLM):
+        super().__init__()
+        self.masked_lm = masked_lm
+        self.head = LabelHead()
+        self.label_words: LabelWords = {}
+
+    def forward(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        positions: torch.Tensor,
+    ) -> torch.Tensor:
+        """Features of chosen pieces.
+
+        input_ids, attention_mask: int64 (n_windows, longest).
+        positions: int64 (n), rows of the flattened windows.
+        RETURNS: float32 (n, width).
+        """
+        features = self.masked_lm(input_ids, attention_mask)
+        return features.flatten(0, 1)[positions].float()
+
+    @property
+    def tokenizer(self) -> Any:
+        """The fast tokenizer."""
+        return self.masked_lm.tokenizer
+
+    @property
+    def decoder_rows(self) -> Rows:
+        """The output matrix."""
+        decoder = self.masked_lm.decoder
+        return Rows(decoder.weight, decoder.bias)
+
+    @property
+    def n_vocab(self) -> int:
+        """Rows of the output matrix."""
+        return self.masked_lm.decoder.weight.shape[0]
+
+    def add_labels(
+        self, label_words: LabelWords, *, multi_piece: str, mean_bias: bool
+    ) -> None:
+        """Add classes with their rows at initial values.
+
+        label_words (Dict[str, List[str]]): Words of the new classes.
+        RAISES (LabelWordError): If a class has no usable word; then none is added.
+        """
+        new = check_label_words(label_words)
+        pieces = label_word_pieces(new, self.tokenizer, multi_piece=multi_piece)
+        for label, words in pieces.items():
+            self.head.add(*initial_row(self.decoder_rows, words, mean_bias=mean_bias))
+            self.label_words[label] = new[label]
+
+    def save(self, folder: Path) -> None:
+        """Write the masked LM's files, the label words and the label rows."""
+        self.masked_lm.save(folder)
+        text = json.dumps(self.label_words, ensure_ascii=False, indent=1)
+        (folder / LABEL_WORDS_FILE).write_text(text + "\n", encoding="utf8")
+        rows = torch.zeros(0, self.masked_lm.width)
+        biases = torch.zeros(0)
+        if len(self.head):
+            rows = torch.stack(list(self.head.rows))
+            biases = torch.cat(list(self.head.biases))
+        tensors = {ROWS_KEY: rows, BIASES_KEY: biases}
+        cpu = {key: value.detach().cpu().contiguous() for key, value in tensors.items()}
+        save_file(cpu, folder / LABEL_ROWS_FILE)
+
+    @classmethod
+    def load(
+        cls,
+        folder: Path,
+        *,
+        transformer_config: Optional[Dict[str, Any]] = None,
+        tokenizer_config: Optional[Dict[str, Any]] = None,
+    ) -> "EntLMNetwork":
+        """Read what `save` wrote.
+
+        folder (Path): The folder.
+        transformer_config, tokenizer_config (Optional[Dict[str, Any]]): Replace
+            settings of the saved configurations.
+        RAISES (BackboneError, LabelWordError): If a file is missing or broken, or
+            they do not fit each other.
+        """
+        network = cls(
+            load_masked_lm(
+                folder,
+                transformer_config=transformer_config,
+                tokenizer_config=tokenizer_config,
+                strict=True,
+            )
+        )
+        label_words = read_label_words(folder / LABEL_WORDS_FILE)
+        path = folder / LABEL_ROWS_FILE
+        try:
+            tensors = load_file(path)
+        except (OSError, SafetensorError) as err:
+            raise BackboneError(f"Cannot read the label rows {path}: {err}") from err
+        rows, biases = tensors.get(ROWS_KEY), tensors.get(BIASES_KEY)
+        expected = (len(label_words), network.masked_lm.width)
+        if rows is None or biases is None or rows.shape != expected:
+            found = {key: tuple(value.shape) for key, value in tensors.items()}
+            raise BackboneError(
+                f"{path} does not fit the label words and the model: expected "
+                f"{ROWS_KEY!r} of shape {expected}, found {found}"
+            )
+        for row, bias in zip(rows, biases):
+            network.head.add(row.clone(), bias.reshape(1).clone())
+        network.label_words = label_words
+        return network
+

@@ -1,0 +1,192 @@
+"""The network behind Thinc's PyTorch shim: updates, devices, files."""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Callable, Dict, Optional, Tuple, cast
+
+import srsly
+import torch
+from thinc.api import Optimizer, PyTorchGradScaler, PyTorchShim
+from thinc.types import FloatsXd
+from thinc.util import get_torch_default_device, torch2xp, xp2torch
+
+from .network import EntLMNetwork
+from .precision import autocast
+
+# Paper's authors and the field: the global norm, over all parameters together.
+MAX_GRADIENT_NORM = 1.0
+
+
+class EntLMShim(PyTorchShim):
+    """`PyTorchShim` that adds up the losses of sub-batches, divides by the number of
+    their pieces, clips the global gradient norm, and leaves no zeroed gradients.
+
+    The module is None until it is initialised or loaded.
+    """
+
+    _model: Optional[EntLMNetwork]
+
+    def __init__(
+        self,
+        *,
+        precision: str,
+        mixed_precision: bool,
+        transformer_config: Dict[str, Any],
+        tokenizer_config: Dict[str, Any],
+    ):
+        super().__init__(
+            None,
+            mixed_precision=mixed_precision,
+            grad_scaler=PyTorchGradScaler(mixed_precision),
+            serialize_model=serialize_network,
+            deserialize_model=None,
+        )
+        self._load_settings = {
+            "transformer_config": transformer_config,
+            "tokenizer_config": tokenizer_config,
+        }
+        self._deserialize_model = self._deserialize
+        self._precision = precision
+        self._n_pieces = 0
+        self._pid = os.getpid()
+
+    @property
+    def network(self) -> Optional[EntLMNetwork]:
+        """The module, if there is one yet."""
+        return self._model
+
+    def set_network(self, network: EntLMNetwork) -> None:
+        """Take a module and move it to the active device."""
+        device = get_torch_default_device()
+        self._model = network.to(device)
+        self._grad_scaler.to_(device)
+        self._n_pieces = 0
+
+    @property
+    def uses_mixed_precision(self) -> bool:
+        """Mixed precision needs a GPU's gradient scaler; a CPU trains in float32."""
+        return self._mixed_precision and self.device.type == "cuda"
+
+    def predict(self, inputs: Any) -> torch.Tensor:
+        """Features without gradients, at the precision asked for."""
+        self._spare_forked_threads()
+        network = cast(EntLMNetwork, self._model)
+        network.eval()
+        with torch.no_grad(), autocast(self.device, self._precision, network):
+            return network(*inputs.args, **inputs.kwargs)
+
+    def begin_update(self, inputs: Any) -> Tuple[torch.Tensor, Callable]:
+        """Features with gradients, and the callback that takes theirs, scaled as
+        `gradient_scale` says."""
+        network = cast(EntLMNetwork, self._model)
+        network.train()
+        with torch.autocast(self.device.type, enabled=self.uses_mixed_precision):
+            output = network(*inputs.args, **inputs.kwargs)
+
+        def backprop(gradient: torch.Tensor) -> None:
+            torch.autograd.backward(output, gradient)
+
+        return output, backprop
+
+    def gradient_scale(self) -> torch.Tensor:
+        """float32 (1): what gradients are multiplied with until `finish_update`."""
+        one = torch.ones(1, device=self.device)
+        if not self.uses_mixed_precision:
+            return one
+        return cast(torch.Tensor, self._grad_scaler.scale(one))
+
+    def count_pieces(self, n_pieces: int) -> None:
+        """Note how many pieces the gradients of a sub-batch come from."""
+        self._n_pieces += n_pieces
+
+    def finish_update(self, optimizer: Optimizer) -> None:
+        """Divide by the number of pieces, clip, and let the optimizer step.
+
+        optimizer (Optimizer): Called with Thinc arrays that share the parameters'
+            memory (numpy, or cupy through DLPack).
+        """
+        if self._model is None:
+            return
+        parameters = dict(self._model.named_parameters())
+        gradients = [p.grad for p in parameters.values() if p.grad is not None]
+        overflow = self.uses_mixed_precision and self._grad_scaler.unscale(gradients)
+        if self._n_pieces and gradients and not overflow:
+            torch._foreach_div_(gradients, float(self._n_pieces))
+            torch.nn.utils.clip_grad_norm_(parameters.values(), MAX_GRADIENT_NORM)
+            for name, parameter in parameters.items():
+                if parameter.grad is not None:
+                    weights, _ = optimizer(
+                        (self.id, name),
+                        cast(FloatsXd, torch2xp(parameter.data)),
+                        cast(FloatsXd, torch2xp(parameter.grad)),
+                    )
+                    parameter.data = xp2torch(weights, device=parameter.device)
+        if self.uses_mixed_precision:
+            self._grad_scaler.update()
+        self.drop_gradients()
+
+    def drop_gradients(self) -> None:
+        """Forget all gradients; not zeroed in place, since `nlp.rehearse` keeps them."""
+        if self._model is not None:
+            for parameter in self._model.parameters():
+                parameter.grad = None
+        self._n_pieces = 0
+
+    def to_device(self, device_type: str, device_id: int) -> None:
+        """Move the module, if there is one."""
+        if self._model is not None:
+            super().to_device(device_type, device_id)
+
+    def to_disk(self, path: Any) -> None:
+        """Write the module's files into a folder; an empty one if there is none."""
+        folder = Path(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        if self._model is not None:
+            self._model.save(folder)
+
+    def from_disk(self, path: Any) -> "EntLMShim":
+        """Read what `to_disk` wrote."""
+        folder = Path(path)
+        if folder.is_dir() and any(folder.iterdir()):
+            self.set_network(EntLMNetwork.load(folder, **self._load_settings))
+        return self
+
+    def _deserialize(self, _: Any, data: bytes, device: torch.device) -> Any:
+        if not data:
+            return None
+        return deserialize_network(data, **self._load_settings).to(device)
+
+    def _spare_forked_threads(self) -> None:
+        # The threads of a parent that has used PyTorch are gone after a fork, and
+        # waiting for them never ends: a forked worker computes with its own one.
+        if os.getpid() != self._pid:
+            torch.set_num_threads(1)
+            self._pid = os.getpid()
+
+
+def serialize_network(network: Optional[EntLMNetwork]) -> bytes:
+    """The module's files as one message; empty if there is no module."""
+    if network is None:
+        return b""
+    with tempfile.TemporaryDirectory(prefix="entlm-") as folder:
+        network.save(Path(folder))
+        files = {
+            path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())
+        }
+    return srsly.msgpack_dumps(files)
+
+
+def deserialize_network(data: bytes, **load_settings: Any) -> EntLMNetwork:
+    """Undo `serialize_network`.
+
+    data (bytes): The message. **load_settings: Those of `EntLMNetwork.load`.
+    RAISES (ValueError): If a file's name would leave the folder it is unpacked to.
+    """
+    files: Dict[str, bytes] = srsly.msgpack_loads(data)
+    with tempfile.TemporaryDirectory(prefix="entlm-") as folder:
+        for name, content in files.items():
+            if Path(name).name != name:
+                raise ValueError(f"A model's file cannot be called {name!r}")
+            (Path(folder) / name).write_bytes(content)
+        return EntLMNetwork.load(Path(folder), **load_settings)

@@ -1,0 +1,401 @@
+"""Docs -> windows of word pieces, and which piece stands for which word.
+
+The span getter says what is read together; a span of more pieces than the model
+takes is cut into windows that overlap, and each word is read from the window in
+which it has most context. Pieces come from the Doc's own text, so that spaces count
+where the tokenizer counts them.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Callable, Iterable, Iterator, List, Optional, Tuple
+
+import numpy
+from spacy.attrs import IDX, LENGTH
+from spacy.tokens import Doc, Span
+
+from .types import NONE
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+SpanGetter = Callable[[Iterable[Doc]], List[List[Span]]]
+# Words that are tokenised in one go: bounds the memory that the tokenizer takes for a
+# long document. Cuts fall on spaces, so no piece is changed by them.
+CHUNK_WORDS = 2000
+# Of a window without a stride of its own, the part by which the next one moves on.
+DEFAULT_STRIDE = 0.75
+
+
+def configure_doc_spans() -> SpanGetter:
+    """The whole Doc as one span, for where spacy-transformers is not installed."""
+    return doc_spans
+
+
+def doc_spans(docs: Iterable[Doc]) -> List[List[Span]]:
+    """One span a Doc."""
+    return [[doc[:]] for doc in docs]
+
+
+@dataclass
+class Layout:
+    """How a tokenizer and a model want their windows.
+
+    prefix, suffix: special pieces before and after a window.
+    window: most pieces a window holds, special ones not counted.
+    stride: pieces by which a window moves on from the one before.
+    """
+
+    prefix: List[int]
+    suffix: List[int]
+    window: int
+    stride: int
+
+    @classmethod
+    def create(
+        cls,
+        prefix: List[int],
+        suffix: List[int],
+        *,
+        model_limit: int,
+        window: Optional[int],
+        stride: Optional[int],
+    ) -> "Layout":
+        """Fill in what is not set and check what is.
+
+        model_limit (int): Most pieces that the model takes, special ones counted.
+        window, stride (Optional[int]): In pieces, special ones not counted.
+        RAISES (ValueError): If they do not fit the model or each other.
+        """
+        limit = model_limit - len(prefix) - len(suffix)
+        if limit < 1:
+            raise ValueError(
+                f"The model takes {model_limit} pieces, the special ones counted: no "
+                f"room for text"
+            )
+        if window is None:
+            window = limit
+        if not 1 <= window <= limit:
+            raise ValueError(f"window must be from 1 to {limit} pieces, not {window}")
+        if stride is None:
+            stride = max(1, int(window * DEFAULT_STRIDE))
+        if not 1 <= stride <= window:
+            raise ValueError(
+                f"stride must be from 1 to window ({window}) pieces, not {stride}"
+            )
+        return cls(prefix, suffix, window, stride)
+
+    @property
+    def longest_word(self) -> int:
+        """Pieces after which a single word loses its tail: half a window, so that a
+        word of hundreds of pieces leaves room for its neighbours."""
+        return max(1, self.window // 2)
+
+
+@dataclass
+class Windows:
+    """All windows of some Docs. Arrays are flat over windows, special pieces in.
+
+    ids: int64 (n_rows), piece ids.
+    first_words, last_words: int64 (n_rows), the word (counted over the concatenated
+        Docs) of a piece's first and last character; -1: special piece or space.
+    own: bool (n_rows), whether the piece's word is read from this window.
+    starts, sizes: int64 (n_windows), where a window begins and how long it is.
+    word_rows: int64 (n_words), row of the first piece of each word in the window
+        from which it is read; -1 where a word has no piece.
+    lengths: words per Doc.
+    n_cut: words that lost their tail.
+    """
+
+    ids: numpy.ndarray
+    first_words: numpy.ndarray
+    last_words: numpy.ndarray
+    own: numpy.ndarray
+    starts: numpy.ndarray
+    sizes: numpy.ndarray
+    word_rows: numpy.ndarray
+    lengths: List[int]
+    n_cut: int
+
+    @property
+    def n_words(self) -> int:
+        return len(self.word_rows)
+
+
+@dataclass
+class Batch:
+    """Some windows, padded to the longest.
+
+    input_ids: int64 (n_windows, longest); attention_mask: int64, the same shape.
+    rows: int64 (n_windows, longest), the row in `Windows`, -1 where padded.
+    words: int64 (n), the words read from this batch.
+    word_positions: int64 (n), their first pieces in the flattened batch.
+    """
+
+    input_ids: numpy.ndarray
+    attention_mask: numpy.ndarray
+    rows: numpy.ndarray
+    words: numpy.ndarray
+    word_positions: numpy.ndarray
+
+
+def get_windows(
+    docs: List[Doc], get_spans: SpanGetter, tokenizer: "Tokenizer", layout: Layout
+) -> Windows:
+    """Cut Docs into windows.
+
+    docs (List[Doc]): The Docs.
+    get_spans (SpanGetter): Chooses what is read together. Words in no span get no
+        prediction.
+    tokenizer (tokenizers.Tokenizer): The backbone's, without padding or truncation.
+    layout (Layout): The windows' form.
+    """
+    lengths = [len(doc) for doc in docs]
+    n_words = sum(lengths)
+    parts: List[Tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]] = []
+    best_context = numpy.full(n_words, -1, dtype="int64")
+    best_window = numpy.full(n_words, NONE, dtype="int64")
+    n_cut = 0
+    offset = 0
+    for doc, spans in zip(docs, get_spans(docs)):
+        text, token_chars = doc.text, _token_chars(doc)
+        for span in spans:
+            bounds = (span.start, span.end)
+            ids, first, last = _span_pieces(bounds, text, token_chars, tokenizer)
+            ids, first, last, cut = _cut_tails(ids, first, last, layout.longest_word)
+            n_cut += cut
+            first, last = _shift(first, offset), _shift(last, offset)
+            for start, end in _bounds(len(ids), layout):
+                part = ids[start:end], first[start:end], last[start:end]
+                _note_context(part[1], len(parts), best_context, best_window)
+                parts.append(part)
+        offset += len(doc)
+    return _join(parts, best_window, lengths, layout, n_cut)
+
+
+def iter_batches(windows: Windows, max_batch_pieces: int) -> Iterator[Batch]:
+    """Group windows of like length into padded batches.
+
+    max_batch_pieces (int): Most pieces of a batch, padding counted; a batch holds one
+        window at least.
+    """
+    order = numpy.argsort(-windows.sizes, kind="stable")
+    by_window = _words_by_window(windows)
+    begin = 0
+    while begin < len(order):
+        longest = int(windows.sizes[order[begin]])
+        count = max(1, max_batch_pieces // max(longest, 1))
+        yield _batch(windows, order[begin : begin + count], longest, by_window)
+        begin += count
+
+
+def whole_batch(windows: Windows) -> Batch:
+    """All windows in one batch."""
+    chosen = numpy.arange(len(windows.sizes))
+    longest = int(windows.sizes.max(initial=0))
+    return _batch(windows, chosen, longest, _words_by_window(windows))
+
+
+def _batch(
+    windows: Windows,
+    chosen: numpy.ndarray,
+    longest: int,
+    by_window: Tuple[numpy.ndarray, numpy.ndarray],
+) -> Batch:
+    starts = windows.starts[chosen]
+    columns = numpy.arange(longest)
+    real = columns < windows.sizes[chosen][:, None]
+    rows = numpy.where(real, starts[:, None] + columns, NONE)
+    # What padding holds does not matter, it is masked: any id of the vocabulary.
+    input_ids = numpy.where(real, windows.ids[rows], 0)
+    words, bounds = by_window
+    per_window = [words[bounds[window] : bounds[window + 1]] for window in chosen]
+    batch_words = numpy.concatenate(per_window or [words[:0]])
+    slots = numpy.repeat(numpy.arange(len(chosen)), [len(part) for part in per_window])
+    positions = windows.word_rows[batch_words] - starts[slots] + slots * longest
+    return Batch(input_ids, real.astype("int64"), rows, batch_words, positions)
+
+
+def _words_by_window(windows: Windows) -> Tuple[numpy.ndarray, numpy.ndarray]:
+    """Words sorted by the window from which they are read, and where those of each
+    window begin (n_windows + 1)."""
+    words = numpy.flatnonzero(windows.word_rows >= 0)
+    window = numpy.searchsorted(
+        windows.starts, windows.word_rows[words], side="right"
+    )
+    order = numpy.argsort(window, kind="stable")
+    bounds = numpy.searchsorted(
+        window[order] - 1, numpy.arange(len(windows.sizes) + 1)
+    )
+    return words[order], bounds
+
+
+def _token_chars(doc: Doc) -> numpy.ndarray:
+    """int64 (n_tokens, 2): where each token begins and ends in doc.text."""
+    chars = doc.to_array([IDX, LENGTH]).astype("int64").reshape(-1, 2)
+    chars[:, 1] += chars[:, 0]
+    return chars
+
+
+def _span_pieces(
+    span: Tuple[int, int],
+    text: str,
+    token_chars: numpy.ndarray,
+    tokenizer: "Tokenizer",
+) -> Tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
+    """Piece ids of a span of tokens, and the words of their first and last characters."""
+    parts = []
+    for start, end in _chunks(span, token_chars):
+        encoding = tokenizer.encode(text[start:end], add_special_tokens=False)
+        ids = numpy.array(encoding.ids, dtype="int64")
+        chars = numpy.array(encoding.offsets, dtype="int64").reshape(-1, 2) + start
+        parts.append((ids, *_words_of(chars, token_chars)))
+    if not parts:
+        empty = numpy.zeros(0, dtype="int64")
+        return empty, empty, empty
+    ids, first, last = (numpy.concatenate(arrays) for arrays in zip(*parts))
+    return ids, first, last
+
+
+def _chunks(
+    span: Tuple[int, int], token_chars: numpy.ndarray
+) -> Iterator[Tuple[int, int]]:
+    """Character bounds of stretches of text of about CHUNK_WORDS words each.
+
+    A cut falls before a space (if one comes within CHUNK_WORDS more words), so that
+    no piece is cut and the space goes with the next word, where some tokenizers
+    count it."""
+    start, end = span
+    while start < end:
+        cut = min(start + CHUNK_WORDS, end)
+        limit = min(cut + CHUNK_WORDS, end)
+        while cut < limit and token_chars[cut, 0] == token_chars[cut - 1, 1]:
+            cut += 1
+        # The stretch begins where the one before ended, with the space between.
+        first = start == span[0]
+        begin = token_chars[start, 0] if first else token_chars[start - 1, 1]
+        yield int(begin), int(token_chars[cut - 1, 1])
+        start = cut
+
+
+def _words_of(
+    chars: numpy.ndarray, token_chars: numpy.ndarray
+) -> Tuple[numpy.ndarray, numpy.ndarray]:
+    """Words of the first and of the last character of each piece, -1 for pure space.
+
+    chars: int64 (n_pieces, 2), character bounds of pieces in doc.text."""
+    begins, ends = token_chars[:, 0], token_chars[:, 1]
+    first = numpy.searchsorted(begins, chars[:, 0], side="right") - 1
+    # A piece that begins with the space before a word belongs to that word.
+    in_space = (first < 0) | (chars[:, 0] >= ends[first])
+    first = numpy.where(in_space, first + 1, first)
+    last = numpy.searchsorted(begins, chars[:, 1] - 1, side="right") - 1
+    empty = chars[:, 1] <= chars[:, 0]
+    none = empty | (first >= len(begins)) | (last < first)
+    first[none] = NONE
+    last[none] = NONE
+    return first, last
+
+
+def _shift(words: numpy.ndarray, offset: int) -> numpy.ndarray:
+    return numpy.where(words >= 0, words + offset, NONE)
+
+
+def _cut_tails(
+    ids: numpy.ndarray, first: numpy.ndarray, last: numpy.ndarray, longest_word: int
+) -> Tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray, int]:
+    """Drop the pieces of a word after its first `longest_word` ones."""
+    if len(ids) <= longest_word:
+        return ids, first, last, 0
+    new_word = numpy.ones(len(first), dtype=bool)
+    new_word[1:] = (first[1:] != first[:-1]) | (first[1:] < 0)
+    index = numpy.arange(len(first))
+    word_start = numpy.maximum.accumulate(numpy.where(new_word, index, 0))
+    position = index - word_start
+    keep = position < longest_word
+    n_cut = int((position == longest_word).sum())
+    return ids[keep], first[keep], last[keep], n_cut
+
+
+def _bounds(n_pieces: int, layout: Layout) -> Iterator[Tuple[int, int]]:
+    start = 0
+    while n_pieces > 0:
+        if start + layout.window >= n_pieces:
+            # The last window is moved back until it is full.
+            yield max(0, n_pieces - layout.window), n_pieces
+            return
+        yield start, start + layout.window
+        start += layout.stride
+
+
+def _note_context(
+    words: numpy.ndarray,
+    window: int,
+    best_context: numpy.ndarray,
+    best_window: numpy.ndarray,
+) -> None:
+    """Note this window for the words that have more context here than so far."""
+    index = numpy.arange(len(words))
+    context = numpy.minimum(index, len(words) - 1 - index)
+    is_first = words >= 0
+    # Only where the word begins: a window that starts inside a word does not read it,
+    # unless no other does (the word is longer than the overlap).
+    is_first[1:] &= words[1:] != words[:-1]
+    found, context = words[is_first], context[is_first]
+    better = context > best_context[found]
+    best_context[found[better]] = context[better]
+    best_window[found[better]] = window
+
+
+def _join(
+    parts: List[Tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]],
+    best_window: numpy.ndarray,
+    lengths: List[int],
+    layout: Layout,
+    n_cut: int,
+) -> Windows:
+    prefix = numpy.array(layout.prefix, dtype="int64")
+    suffix = numpy.array(layout.suffix, dtype="int64")
+    no_prefix = numpy.full(len(prefix), NONE)
+    no_suffix = numpy.full(len(suffix), NONE)
+    empty = [numpy.zeros(0, dtype="int64")]
+    ids, first, last = [], [], []
+    for part_ids, part_first, part_last in parts:
+        ids += [prefix, part_ids, suffix]
+        first += [no_prefix, part_first, no_suffix]
+        last += [no_prefix, part_last, no_suffix]
+    extra = len(prefix) + len(suffix)
+    sizes = numpy.array([len(part[0]) + extra for part in parts], dtype="int64")
+    starts = numpy.cumsum(sizes) - sizes
+    all_first = numpy.concatenate(first or empty)
+    all_last = numpy.concatenate(last or empty)
+    window_of_row = numpy.repeat(numpy.arange(len(parts)), sizes)
+    own = all_first >= 0
+    own[own] = best_window[all_first[own]] == window_of_row[own]
+    word_rows = _word_rows(all_first, all_last, own, len(best_window))
+    return Windows(
+        numpy.concatenate(ids or empty),
+        all_first,
+        all_last,
+        own,
+        starts,
+        sizes,
+        word_rows,
+        lengths,
+        n_cut,
+    )
+
+
+def _word_rows(
+    first: numpy.ndarray, last: numpy.ndarray, own: numpy.ndarray, n_words: int
+) -> numpy.ndarray:
+    """Row of each word's first piece. A word inside a piece that began in an earlier
+    word ("cannot" as two tokens and one piece) is read from that piece."""
+    word_rows = numpy.full(n_words, NONE, dtype="int64")
+    rows = numpy.flatnonzero(own)[::-1]
+    # Assigned from the back: the first piece of a word is written last.
+    word_rows[first[rows]] = rows
+    for row in numpy.flatnonzero(own & (last > first)):
+        inner = numpy.arange(first[row] + 1, last[row] + 1)
+        without = inner[word_rows[inner] < 0]
+        word_rows[without] = row
+    return word_rows

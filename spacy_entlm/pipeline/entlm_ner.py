@@ -1,0 +1,425 @@
+"""The `entlm_ner` component: Docs in, `doc.ents` out."""
+
+import logging
+from functools import partial
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
+
+import numpy
+import srsly
+from spacy import util
+from spacy.errors import Errors
+from spacy.language import Language
+from spacy.pipeline import TrainablePipe
+from spacy.tokens import Doc, Span, SpanGroup
+from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.vocab import Vocab
+from thinc.api import Config, Model, Optimizer
+from thinc.types import Floats2d
+
+from ..decoding import Decoder, DocEntities
+from ..label_words.words import LabelWordError, LabelWords, check_label_words
+from ..model.types import NO_ENTITY, NO_TARGET, LabelScores, PieceFeatures
+from .examples import entity_labels, search_in_examples
+from .files import replace_folder
+
+logger = logging.getLogger("spacy.entlm")
+
+default_config = """
+[model]
+@architectures = "spacy-entlm.EntLM.v1"
+name = "bert-base-cased"
+window = null
+stride = null
+max_batch_pieces = 4096
+precision = "float32"
+mixed_precision = false
+multi_piece = "mean"
+label_row_bias = "mean"
+transformer_config = {}
+tokenizer_config = {}
+
+[model.get_spans]
+@span_getters = "spacy-transformers.doc_spans.v1"
+
+[decoder]
+@misc = "spacy-entlm.io_decoder.v1"
+"""
+DEFAULT_CONFIG = Config().from_str(default_config)
+# Stands for the component's name in the setting `spans_key`.
+NAME_FIELD = "{name}"
+
+
+@Language.factory(
+    "entlm_ner",
+    assigns=["doc.ents", "token.ent_iob", "token.ent_type", "doc.spans"],
+    default_config={
+        "model": DEFAULT_CONFIG["model"],
+        "decoder": DEFAULT_CONFIG["decoder"],
+        "threshold": 0.0,
+        "label_bias": 0.0,
+        "spans_key": NAME_FIELD,
+        "overwrite": True,
+        "scorer": {"@scorers": "spacy.ner_scorer.v1"},
+    },
+    default_score_weights={
+        "ents_f": 1.0,
+        "ents_p": 0.0,
+        "ents_r": 0.0,
+        "ents_per_type": None,
+    },
+)
+def make_entlm_ner(
+    nlp: Language,
+    name: str,
+    model: Model[List[Doc], LabelScores],
+    decoder: Decoder,
+    threshold: float,
+    label_bias: float,
+    spans_key: Optional[str],
+    overwrite: bool,
+    scorer: Optional[Callable],
+) -> "EntLMNER":
+    """Create an EntLM component.
+
+    model (Model[List[Doc], LabelScores]): A model such as `spacy-entlm.EntLM.v1`.
+    decoder (Decoder): Turns scores into entities.
+    threshold (float): Entities of less confidence are dropped.
+    label_bias (float): Added to every label's score at prediction: above 0 more is
+        found, below 0 less but surer.
+    spans_key (Optional[str]): Span group for the entities with their confidences in
+        `attrs["scores"]`; "{name}" stands for the component's name; None: no group.
+    overwrite (bool): Whether entities that are already set are replaced. If not, they
+        stay and ours fill the gaps.
+    scorer (Optional[Callable]): The scoring method.
+    """
+    if spans_key is not None:
+        spans_key = spans_key.replace(NAME_FIELD, name)
+    return EntLMNER(
+        nlp.vocab,
+        model,
+        name,
+        decoder=decoder,
+        threshold=threshold,
+        label_bias=label_bias,
+        spans_key=spans_key,
+        overwrite=overwrite,
+        scorer=scorer,
+    )
+
+
+class EntLMNER(TrainablePipe):
+    """Finds entities with a masked LM that predicts label words (EntLM: Ma et al.,
+    "Template-free Prompt Tuning for Few-shot NER", NAACL 2022)."""
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model[List[Doc], LabelScores],
+        name: str = "entlm_ner",
+        *,
+        decoder: Decoder,
+        threshold: float = 0.0,
+        label_bias: float = 0.0,
+        spans_key: Optional[str] = None,
+        overwrite: bool = True,
+        scorer: Optional[Callable] = None,
+    ) -> None:
+        """vocab (Vocab): The shared vocabulary. name (str): The instance's name. The
+        other settings are those of `make_entlm_ner`."""
+        self.vocab = vocab
+        self.model = model
+        self.name = name
+        self.decoder = decoder
+        self.scorer = scorer
+        self.cfg: Dict[str, Any] = {
+            "threshold": threshold,
+            "label_bias": label_bias,
+            "spans_key": spans_key,
+            "overwrite": overwrite,
+        }
+        self._label_words: LabelWords = {}
+        self._rehearsal_model: Optional[Model] = None
+
+    @property
+    def labels(self) -> Tuple[str, ...]:
+        """The classes, in the order of their label rows."""
+        return tuple(self._label_words)
+
+    @property
+    def label_data(self) -> LabelWords:
+        """The label words of each class, as `initialize` takes them."""
+        return {label: list(words) for label, words in self._label_words.items()}
+
+    @property
+    def is_initialized(self) -> bool:
+        """Whether there are weights to predict with."""
+        return self.model.shims[0].network is not None
+
+    def add_label(self, label: str, words: Optional[List[str]] = None) -> int:
+        """Add a class. On a trained pipeline the scores of the others stay.
+
+        label (str): The class.
+        words (Optional[List[str]]): Its label words. Before `initialize` they may be
+            left out; they are then searched in the examples.
+        RETURNS (int): 1, or 0 if the class is there already.
+        RAISES (LabelWordError): If no word can be used.
+        """
+        if not isinstance(label, str):
+            raise ValueError(Errors.E187)
+        if label in self._label_words:
+            return 0
+        new = check_label_words({label: words or []})
+        if self.is_initialized:
+            self.model.attrs["add_labels"](self.model, new)
+        self._label_words.update(new)
+        self.vocab.strings.add(label)
+        return 1
+
+    def predict(self, docs: Iterable[Doc]) -> List[DocEntities]:
+        """Find the entities of some Docs, without changing the Docs.
+
+        docs (Iterable[Doc]): The Docs.
+        RETURNS (List[DocEntities]): One for each Doc.
+        RAISES (ValueError): If the component was neither trained nor loaded.
+        """
+        docs = list(docs)
+        if not self.is_initialized:
+            raise ValueError(Errors.E109.format(name=self.name))
+        settings = self.model.attrs["settings"]
+        settings.label_bias = self.cfg["label_bias"]
+        settings.need_probs = self.decoder.needs_probs
+        return self.decoder(self.model.predict(docs), docs)
+
+    def set_annotations(
+        self, docs: Iterable[Doc], entities: Iterable[DocEntities]
+    ) -> None:
+        """Set `doc.ents` and the span group.
+
+        docs (Iterable[Doc]): The Docs.
+        entities (Iterable[DocEntities]): From `predict`.
+        """
+        labels = [self.vocab.strings.add(label) for label in self.labels]
+        threshold, overwrite = self.cfg["threshold"], self.cfg["overwrite"]
+        for doc, found in zip(docs, entities):
+            kept = [] if overwrite else list(doc.ents)
+            taken = {i for ent in kept for i in range(ent.start, ent.end)}
+            ents: List[Span] = []
+            scores: List[float] = []
+            for (start, end, label), score in zip(
+                found.spans.tolist(), found.confidences.tolist()
+            ):
+                if score >= threshold and taken.isdisjoint(range(start, end)):
+                    ents.append(Span(doc, start, end, label=labels[label]))
+                    scores.append(score)
+            doc.set_ents(sorted(kept + ents, key=lambda ent: ent.start))
+            if self.cfg["spans_key"] is not None:
+                key = self.cfg["spans_key"]
+                attrs = {"scores": numpy.array(scores, dtype="float32")}
+                doc.spans[key] = SpanGroup(doc, name=key, spans=ents, attrs=attrs)
+
+    def update(
+        self,
+        examples: Iterable[Example],
+        *,
+        drop: float = 0.0,
+        sgd: Optional[Optimizer] = None,
+        losses: Optional[Dict[str, float]] = None,
+    ) -> Dict[str, float]:
+        """Learn from a batch of examples.
+
+        examples (Iterable[Example]): The batch.
+        drop (float): Has no effect: the backbone brings its own dropout.
+        sgd (Optional[Optimizer]): If given, parameters are updated at once; if not,
+            gradients add up until `finish_update`, as if in one larger batch.
+        losses (Optional[Dict[str, float]]): The mean loss per piece is added.
+        RETURNS (Dict[str, float]): The losses.
+        """
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        examples = list(examples)
+        validate_examples(examples, "EntLMNER.update")
+        if not any(len(eg.predicted) for eg in examples):
+            return losses
+        pieces, backprop = self.model.begin_update([eg.predicted for eg in examples])
+        loss, d_pieces = self.get_loss(examples, pieces)
+        backprop(d_pieces)
+        if sgd not in (None, False):
+            self.finish_update(sgd)
+        losses[self.name] += loss
+        return losses
+
+    def get_loss(
+        self, examples: Iterable[Example], pieces: PieceFeatures
+    ) -> Tuple[float, Floats2d]:
+        """Loss and gradient of the features (paper, Eq. 3).
+
+        examples (Iterable[Example]): The batch.
+        pieces (PieceFeatures): From `model.begin_update`.
+        RETURNS (Tuple[float, Floats2d]): Mean loss per piece, and the gradient of its
+            sum. Words whose annotation is missing or misaligned carry none.
+        RAISES (ValueError): If an entity's label is none of the classes.
+        """
+        index = {label: i for i, label in enumerate(self.labels)}
+        targets: List[int] = []
+        for eg in examples:
+            for tag in eg.get_aligned_ner():
+                targets.append(self._target(tag, index))
+        words = numpy.array(targets, dtype="int64")
+        return self.model.attrs["objective"](self.model, pieces, words)
+
+    def _target(self, tag: Optional[str], index: Dict[str, int]) -> int:
+        if tag is None or tag == "-":
+            return NO_TARGET
+        if tag == "O":
+            return NO_ENTITY
+        label = tag[2:]
+        if label not in index:
+            raise ValueError(
+                f"[{self.name}] An example has the label {label!r}, which is none of "
+                f"{list(index)}. Add it with add_label({label!r}, [label words]) or "
+                f"initialize with examples that have it."
+            )
+        return index[label]
+
+    def rehearse(
+        self,
+        examples: Iterable[Example],
+        *,
+        sgd: Optional[Optimizer] = None,
+        losses: Optional[Dict[str, float]] = None,
+        **config: Any,
+    ) -> Dict[str, float]:
+        """Learn to predict what the model predicted when `nlp.resume_training` was
+        called, so that it is not forgotten.
+
+        examples (Iterable[Example]): Texts; their annotation is not used.
+        sgd (Optional[Optimizer]): The optimizer.
+        losses (Optional[Dict[str, float]]): The mean loss per piece is added.
+        RETURNS (Dict[str, float]): The losses.
+        """
+        losses = {} if losses is None else losses
+        docs = [eg.predicted for eg in examples]
+        if self._rehearsal_model is None or not any(len(doc) for doc in docs):
+            return losses
+        pieces, backprop = self.model.begin_update(docs)
+        loss, d_pieces = self.model.attrs["rehearse"](
+            self.model, self._rehearsal_model, docs, pieces
+        )
+        backprop(d_pieces)
+        if sgd is not None:
+            self.finish_update(sgd)
+        losses[self.name] = losses.get(self.name, 0.0) + loss
+        return losses
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Optional[Language] = None,
+        labels: Optional[Union[Dict[str, List[str]], List[str]]] = None,
+        label_words: Optional[Dict[str, List[str]]] = None,
+    ) -> None:
+        """Load the backbone and give each class its label row.
+
+        get_examples (Callable[[], Iterable[Example]]): The training examples.
+        nlp (Optional[Language]): The pipeline.
+        labels (Optional): The classes, or a label-word map as `label_data` gives it.
+        label_words (Optional[Dict[str, List[str]]]): Label words per class. Classes
+            of the examples or of `labels` that have none here get words from the
+            entities of the examples.
+        RAISES (LabelWordError): If there is no class, or one without a usable word.
+            (BackboneError): If the backbone cannot be loaded.
+        """
+        validate_get_examples(get_examples, "EntLMNER.initialize")
+        wanted = self._wanted_labels(get_examples, labels, label_words)
+        if not wanted:
+            raise LabelWordError(
+                f"[{self.name}] There is no class to learn: no example has an entity, "
+                f"and neither labels nor label words are given."
+            )
+        self.model.initialize()
+        self._label_words = {}
+        without = [label for label, words in wanted.items() if not words]
+        if without:
+            fold = partial(self.model.attrs["fold_word"], self.model)
+            found = search_in_examples(get_examples(), without, fold)
+            logger.info("Label words found in the examples: %s", found)
+            wanted.update(found)
+        self.model.attrs["add_labels"](self.model, wanted)
+        self._label_words = wanted
+        for label in wanted:
+            self.vocab.strings.add(label)
+        self._rehearsal_model = None
+        self.decoder.initialize(get_examples, self.labels)
+
+    def _wanted_labels(
+        self, get_examples: Callable, labels: Any, label_words: Any
+    ) -> LabelWords:
+        """The classes, with their label words or none yet. `labels` names them all;
+        without it they are those added, those of `label_words` and the examples'."""
+        added = {} if self.is_initialized else self.label_data
+        words = check_label_words(label_words or {})
+        if isinstance(labels, dict):
+            words = {**check_label_words(labels), **words}
+        if labels:
+            return {label: words.get(label, []) for label in labels}
+        seen = dict.fromkeys([*added, *words, *entity_labels(get_examples())])
+        return {label: words.get(label) or added.get(label, []) for label in seen}
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """Serialise to bytes."""
+        serialize = {
+            "label_words": lambda: srsly.json_dumps(self._label_words),
+            "decoder": self.decoder.to_bytes,
+            "model": self.model.to_bytes,
+        }
+        return util.to_bytes(serialize, exclude)
+
+    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "EntLMNER":
+        """Load from bytes. Settings stay what the config says."""
+        deserialize = {
+            "label_words": lambda b: self._take_labels(srsly.json_loads(b)),
+            "decoder": self.decoder.from_bytes,
+            "model": self.model.from_bytes,
+        }
+        util.from_bytes(data, deserialize, exclude)
+        return self
+
+    def to_disk(
+        self, path: Union[str, Path], *, exclude: Iterable[str] = ()
+    ) -> None:
+        """Save to a folder. It is written beside the old one and takes its place when
+        it is complete.
+
+        path (Union[str, Path]): The folder. exclude (Iterable[str]): Parts to leave
+            out: "label_words", "decoder", "model".
+        """
+        serialize = {
+            "label_words": lambda p: srsly.write_json(
+                p.with_suffix(".json"), self._label_words
+            ),
+            "decoder": lambda p: p.write_bytes(self.decoder.to_bytes()),
+            "model": self.model.shims[0].to_disk,
+        }
+        with replace_folder(Path(path)) as folder:
+            util.to_disk(folder, serialize, exclude)
+
+    def from_disk(
+        self, path: Union[str, Path], *, exclude: Iterable[str] = ()
+    ) -> "EntLMNER":
+        """Load from a folder. Settings stay what the config says."""
+        deserialize = {
+            "label_words": lambda p: self._take_labels(
+                srsly.read_json(p.with_suffix(".json"))
+            ),
+            "decoder": lambda p: self.decoder.from_bytes(p.read_bytes()),
+            "model": self.model.shims[0].from_disk,
+        }
+        util.from_disk(Path(path), deserialize, exclude)
+        return self
+
+    def _take_labels(self, label_words: Any) -> None:
+        self._label_words = check_label_words(label_words)
+        for label in self._label_words:
+            self.vocab.strings.add(label)

@@ -1,0 +1,1 @@
+"""Training: the learning-rate schedule, the logger, the recipe in one call."""

@@ -1,0 +1,59 @@
+"""`spacy-entlm.TrainingLogger.v1`: spaCy's console logger, and a last look."""
+
+import sys
+from itertools import islice
+from typing import IO, Any, Callable, Dict, Optional, Tuple
+
+from spacy.language import Language
+from spacy.training.loggers import console_logger
+from spacy.util import registry, resolve_dot_names
+
+from .check import EXAMPLES_CHECKED, warn_if_nothing_learned
+
+ENTLM_FACTORY = "entlm_ner"
+Printer = Tuple[Callable[[Optional[Dict[str, Any]]], None], Callable[[], None]]
+
+
+def build_training_logger(
+    progress_bar: Optional[str] = None, console_output: bool = True
+) -> Callable[[Language, IO, IO], Printer]:
+    """spaCy's console logger, which at the end warns if an `entlm_ner` component finds
+    no entity in its own training examples.
+
+    progress_bar (Optional[str]): None, "train" or "eval", as in
+        spacy.ConsoleLogger.v3.
+    console_output (bool): Whether the table is printed.
+    """
+    make_console = console_logger(
+        progress_bar=progress_bar, console_output=console_output
+    )
+
+    def setup(nlp: Language, stdout: IO = sys.stdout, stderr: IO = sys.stderr):
+        log_step, finalize_console = make_console(nlp, stdout, stderr)
+        steps_logged = 0
+
+        def log(info: Optional[Dict[str, Any]]) -> None:
+            nonlocal steps_logged
+            steps_logged += 1
+            log_step(info)
+
+        def finalize() -> None:
+            finalize_console()
+            # A training that was stopped at once has nothing to be judged by.
+            if steps_logged > 1 and sys.exc_info()[0] is None:
+                _last_look(nlp)
+
+        return log, finalize
+
+    return setup
+
+
+def _last_look(nlp: Language) -> None:
+    config = nlp.config.interpolate()
+    corpora = {"corpora": config["corpora"]}
+    dot_name = config["training"]["train_corpus"]
+    (corpus,) = resolve_dot_names(registry.resolve(corpora), [dot_name])
+    for name in nlp.pipe_names:
+        if nlp.get_pipe_meta(name).factory == ENTLM_FACTORY:
+            examples = islice(corpus(nlp), EXAMPLES_CHECKED)
+            warn_if_nothing_learned(nlp, name, examples)

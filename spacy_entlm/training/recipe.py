@@ -1,0 +1,134 @@
+"""The training recipe of the paper in one call, for a notebook."""
+
+import math
+import random
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
+
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.util import minibatch
+from thinc.api import Adam, fix_random_seed
+from tqdm import tqdm
+
+from .check import warn_if_nothing_learned
+from .schedule import steps_to_zero, suitable_learn_rate
+
+ENTLM_FACTORY = "entlm_ner"
+# Adam as the authors set it: transformers' AdamW without weight decay.
+ADAM_EPS = 1e-8
+
+Annotated = Union[Example, Doc, Tuple[str, Dict[str, Any]]]
+Callback = Callable[[int, Dict[str, float]], None]
+
+
+def train(
+    nlp: Language,
+    examples: Iterable[Annotated],
+    *,
+    label_words: Optional[Dict[str, List[str]]] = None,
+    epochs: int = 20,
+    batch_size: int = 4,
+    learn_rate: Optional[float] = None,
+    seed: int = 0,
+    callback: Optional[Callback] = None,
+) -> Dict[str, List[float]]:
+    """Train the `entlm_ner` components of a pipeline on a few examples.
+
+    nlp (Language): The pipeline. Without an `entlm_ner` component it gets one; one
+        that has no weights yet is initialised, one that has goes on from there. Other
+        components are left alone.
+    examples (Iterable): Examples, annotated Docs, or pairs such as
+        ("Ann lives in Rome.", {"entities": [(0, 3, "PER"), (13, 17, "LOC")]}).
+    label_words (Optional[Dict[str, List[str]]]): Label words per class; None: they are
+        searched in the examples. Classes that a trained component does not have yet
+        are added.
+    epochs (int): Passes over the examples.
+    batch_size (int): Examples of a step.
+    learn_rate (Optional[float]): Of the first step; it decays to zero. None: what
+        suits the backbone.
+    seed (int): Of the order of the examples and of dropout.
+    callback (Optional[Callable]): Called after each epoch with its number, from 1,
+        and the mean loss of each component.
+    RETURNS (Dict[str, List[float]]): The mean loss of each epoch, per component.
+    RAISES (ValueError): If there is no example.
+    """
+    data = [_example(nlp, annotated) for annotated in examples]
+    if not data:
+        raise ValueError("There is nothing to train on: no examples were given")
+    for setting, value in (("epochs", epochs), ("batch_size", batch_size)):
+        if value < 1:
+            raise ValueError(f"{setting} must be at least 1, not {value}")
+    fix_random_seed(seed)
+    names = _prepare(nlp, data, label_words)
+    if learn_rate is None:
+        backbone = nlp.get_pipe_config(names[0])["model"]["name"]
+        learn_rate = suitable_learn_rate(backbone)
+    n_steps = epochs * math.ceil(len(data) / batch_size)
+    rates = steps_to_zero(learn_rate, n_steps)
+    optimizer = Adam(rates, L2=0.0, grad_clip=0.0, eps=ADAM_EPS, use_averages=False)
+    history: Dict[str, List[float]] = {name: [] for name in names}
+    order = random.Random(seed)
+    with nlp.select_pipes(enable=names), tqdm(total=n_steps, unit="step") as progress:
+        for epoch in range(1, epochs + 1):
+            order.shuffle(data)
+            losses: Dict[str, float] = {}
+            batches = list(minibatch(data, batch_size))
+            for batch in batches:
+                nlp.update(batch, sgd=optimizer, losses=losses)
+                optimizer.step_schedules()
+                progress.update()
+            means = {name: losses[name] / len(batches) for name in names}
+            for name, mean in means.items():
+                history[name].append(mean)
+            progress.set_postfix(epoch=epoch, loss=f"{means[names[0]]:.3f}")
+            if callback is not None:
+                callback(epoch, means)
+    for name in names:
+        warn_if_nothing_learned(nlp, name, data, learn_rate)
+    return history
+
+
+def _prepare(
+    nlp: Language,
+    data: List[Example],
+    label_words: Optional[Dict[str, List[str]]],
+) -> List[str]:
+    """Names of the components to be trained, initialised where they were not."""
+    names = _entlm_names(nlp)
+    if not names:
+        nlp.add_pipe(ENTLM_FACTORY)
+        names = _entlm_names(nlp)
+    for name in names:
+        pipe: Any = nlp.get_pipe(name)
+        if not pipe.is_initialized:
+            pipe.initialize(lambda: data, nlp=nlp, label_words=label_words)
+        else:
+            for label, words in (label_words or {}).items():
+                pipe.add_label(label, words)
+    return names
+
+
+def _entlm_names(nlp: Language) -> List[str]:
+    return [
+        name
+        for name in nlp.pipe_names
+        if nlp.get_pipe_meta(name).factory == ENTLM_FACTORY
+    ]
+
+
+def _example(nlp: Language, annotated: Annotated) -> Example:
+    if isinstance(annotated, Example):
+        return annotated
+    if isinstance(annotated, Doc):
+        words = [token.text for token in annotated]
+        spaces = [bool(token.whitespace_) for token in annotated]
+        return Example(Doc(nlp.vocab, words=words, spaces=spaces), annotated)
+    try:
+        text, annotation = annotated
+        return Example.from_dict(nlp.make_doc(text), annotation)
+    except (TypeError, ValueError) as err:
+        raise ValueError(
+            f"An example is an Example, an annotated Doc, or a pair of a text and "
+            f'{{"entities": [(start, end, label)]}}, not {annotated!r:.80}: {err}'
+        ) from err
