@@ -8,6 +8,8 @@ from spacy.cli._util import app
 
 from . import (  # noqa: F401
     convert,
+    debug,
+    init_project,
     sample,
 )
 from ._util import entlm_cli

@@ -121,8 +121,10 @@ def build_entlm_v1(
             "settings": settings,
             "add_labels": add_labels,
             "fold_word": fold_word,
+            "word_pieces": get_word_pieces,
             "objective": objective,
             "rehearse": rehearse,
+            "get_windows": get_doc_windows,
         },
     )
 
@@ -181,6 +183,12 @@ def fold_word(model: Model, word: str) -> Tuple[str, bool]:
     return folded, len(word_pieces(word, tokenizer)) == 1
 
 
+def get_word_pieces(model: Model, word: str) -> List[str]:
+    """The pieces of a label word, as the vocabulary spells them."""
+    tokenizer = get_network(model).tokenizer
+    return list(tokenizer.convert_ids_to_tokens(word_pieces(word, tokenizer)))
+
+
 def forward(
     model: Model, docs: List[Doc], is_train: bool
 ) -> Tuple[Union[LabelScores, PieceFeatures], Callable]:
@@ -198,7 +206,7 @@ def _no_backprop(_: Any) -> List[Doc]:
 def _score_words(model: Model, docs: List[Doc]) -> LabelScores:
     settings: Settings = model.attrs["settings"]
     shim, network = get_shim(model), get_network(model)
-    windows = _windows(model, docs)
+    windows = get_doc_windows(model, docs)
     device = shim.device
     n_labels = len(network.head)
     best = torch.full((windows.n_words,), -1, dtype=torch.int64, device=device)
@@ -231,7 +239,7 @@ def _forward_pieces(
     model: Model, docs: List[Doc]
 ) -> Tuple[PieceFeatures, Callable[[Floats2d], List[Doc]]]:
     shim = get_shim(model)
-    windows = _windows(model, docs)
+    windows = get_doc_windows(model, docs)
     batch = whole_batch(windows)
     rows = batch.rows.ravel()
     # Special pieces, padding, and what is read from another window carry no loss.
@@ -296,7 +304,7 @@ def rehearse(
     RETURNS: mean loss per piece, and the gradient of the features.
     """
     shim, network, earlier = get_shim(model), get_network(model), get_network(teacher)
-    windows = _windows(teacher, docs)
+    windows = get_doc_windows(teacher, docs)
     batch = whole_batch(windows)
     rows = batch.rows.ravel()
     positions = numpy.flatnonzero((rows >= 0) & windows.own[rows])
@@ -325,7 +333,8 @@ def _layout(settings: Settings, network: EntLMNetwork) -> Layout:
     )
 
 
-def _windows(model: Model, docs: List[Doc]) -> Windows:
+def get_doc_windows(model: Model, docs: List[Doc]) -> Windows:
+    """The windows in which Docs are read. Warns once of words that are cut."""
     settings: Settings = model.attrs["settings"]
     network = get_network(model)
     layout = _layout(settings, network)

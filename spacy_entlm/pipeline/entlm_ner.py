@@ -13,6 +13,7 @@ from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.util import split_requirement
 from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer
 from thinc.types import Floats2d
@@ -48,6 +49,10 @@ tokenizer_config = {}
 DEFAULT_CONFIG = Config().from_str(default_config)
 # Stands for the component's name in the setting `spans_key`.
 NAME_FIELD = "{name}"
+# What a packaged pipeline asks for: the formats stay the same within 1.x, while the
+# pin that `spacy package` would choose excludes the next minor version.
+DISTRIBUTION = "spacy-entlm"
+REQUIREMENT = f"{DISTRIBUTION}>=1.0.0.dev0,<2"
 
 
 @Language.factory(
@@ -95,6 +100,9 @@ def make_entlm_ner(
     """
     if spans_key is not None:
         spans_key = spans_key.replace(NAME_FIELD, name)
+    requirements = nlp.meta.setdefault("requirements", [])
+    if not any(split_requirement(req)[0] == DISTRIBUTION for req in requirements):
+        requirements.append(REQUIREMENT)
     return EntLMNER(
         nlp.vocab,
         model,

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import IO, Any, Callable, Dict, Optional, Tuple
 
 from spacy.language import Language
-from spacy.training.loggers import console_logger
+from spacy.training.loggers import console_logger_v3
 from spacy.util import registry, resolve_dot_names
 
 from .check import EXAMPLES_CHECKED, warn_if_nothing_learned
@@ -24,7 +24,7 @@ def build_training_logger(
         spacy.ConsoleLogger.v3.
     console_output (bool): Whether the table is printed.
     """
-    make_console = console_logger(
+    make_console = console_logger_v3(
         progress_bar=progress_bar, console_output=console_output
     )
 

@@ -62,8 +62,7 @@ def train(
     fix_random_seed(seed)
     names = _prepare(nlp, data, label_words)
     if learn_rate is None:
-        backbone = nlp.get_pipe_config(names[0])["model"]["name"]
-        learn_rate = suitable_learn_rate(backbone)
+        learn_rate = suitable_learn_rate(_backbone(nlp, names[0]))
     n_steps = epochs * math.ceil(len(data) / batch_size)
     rates = steps_to_zero(learn_rate, n_steps)
     optimizer = Adam(rates, L2=0.0, grad_clip=0.0, eps=ADAM_EPS, use_averages=False)
@@ -107,6 +106,11 @@ def _prepare(
             for label, words in (label_words or {}).items():
                 pipe.add_label(label, words)
     return names
+
+
+def _backbone(nlp: Language, name: str) -> str:
+    pipe: Any = nlp.get_pipe(name)
+    return pipe.model.attrs["settings"].name
 
 
 def _entlm_names(nlp: Language) -> List[str]:

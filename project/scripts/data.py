@@ -1,0 +1,129 @@
+"""Bring a folder of data into the form that the project's commands take.
+
+    python project/scripts/data.py convert DATA OUT [--lang en]
+    python project/scripts/data.py split DATA CORPUS OUT --shots 5 --split 1
+
+DATA holds test.* and either train.* (from which samples are drawn) or {K}shot/{split}.*
+(taken as they are), and may hold dev.* and label_words.json. Files are of any form that
+`python -m spacy entlm convert` reads.
+"""
+
+import shutil
+from pathlib import Path
+from typing import List, Optional
+
+import spacy
+import typer
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from spacy_entlm.cli._util import atomic_output, echo_lines, one_line_errors
+from spacy_entlm.corpus.errors import CorpusError
+from spacy_entlm.corpus.formats import EXTENSIONS
+from spacy_entlm.corpus.readers import read_docs
+from spacy_entlm.corpus.sampling import sample_exact
+from spacy_entlm.corpus.writers import write_docs
+from spacy_entlm.label_words.words import read_label_words
+
+app = typer.Typer(no_args_is_help=True, help=__doc__)
+PARTS = ("train", "dev", "test")
+ALL_SHOTS = "all"
+LABEL_WORDS_FILE = "label_words.json"
+
+
+@app.command()
+def convert(data: Path, out: Path, lang: str = "en") -> None:
+    """Convert the parts that DATA has into OUT/{train,dev,test}.spacy."""
+    with one_line_errors():
+        if not data.is_dir():
+            raise CorpusError("is no folder with data (--vars.data)", path=data)
+        if _find(data, "test") is None:
+            raise CorpusError(f"has no test part ({_names('test')})", path=data)
+        nlp = spacy.blank(lang)
+        out.mkdir(parents=True, exist_ok=True)
+        for part in PARTS:
+            source = _find(data, part)
+            target = out / f"{part}.spacy"
+            if source is not None:
+                _write(_read(source, nlp), target)
+            else:
+                target.unlink(missing_ok=True)
+
+
+@app.command()
+def split(
+    data: Path,
+    corpus: Path,
+    out: Path,
+    shots: str = typer.Option("5", help="K, or all"),
+    split: int = 1,
+    lang: str = "en",
+) -> None:
+    """Write OUT/train.spacy with K entities a class (or all examples), the dev part
+    that training is watched on, and the label words where DATA has some."""
+    with one_line_errors():
+        nlp = spacy.blank(lang)
+        docs = _training_docs(data, corpus, shots, split, nlp)
+        out.mkdir(parents=True, exist_ok=True)
+        _write(docs, out / "train.spacy")
+        dev = corpus / "dev.spacy"
+        # Without a dev part the training is watched on its own examples: the test
+        # part is for the end.
+        with atomic_output(out / "dev.spacy") as temporary:
+            shutil.copyfile(dev if dev.exists() else out / "train.spacy", temporary)
+        words, target = data / LABEL_WORDS_FILE, out / LABEL_WORDS_FILE
+        if words.exists():
+            read_label_words(words)
+            with atomic_output(target) as temporary:
+                shutil.copyfile(words, temporary)
+            echo_lines([f"Label words from {words}"])
+        else:
+            target.unlink(missing_ok=True)
+            echo_lines(["Label words will be searched in the examples"])
+
+
+def _training_docs(
+    data: Path, corpus: Path, shots: str, split: int, nlp: Language
+) -> List[Doc]:
+    pool = corpus / "train.spacy"
+    if shots != ALL_SHOTS:
+        given = _find(data / f"{shots}shot", str(split))
+        if given is not None:
+            return _read(given, nlp)
+    if not pool.exists():
+        raise CorpusError(
+            f"has neither a train part ({_names('train')}) nor {shots}shot/{split}.*",
+            path=data,
+        )
+    docs = _read(pool, nlp)
+    return docs if shots == ALL_SHOTS else sample_exact(docs, int(shots), seed=split)
+
+
+def _find(folder: Path, stem: str) -> Optional[Path]:
+    found = [folder / f"{stem}{extension}" for extension in EXTENSIONS]
+    found = [path for path in found if path.is_file()]
+    if len(found) > 1:
+        names = ", ".join(path.name for path in found)
+        raise CorpusError(f"has several files for one part ({names})", path=folder)
+    return found[0] if found else None
+
+
+def _names(stem: str) -> str:
+    return ", ".join(f"{stem}{extension}" for extension in EXTENSIONS)
+
+
+def _read(path: Path, nlp: Language) -> List[Doc]:
+    docs, report = read_docs(path, nlp)
+    echo_lines([f"{path}:", *report.lines()])
+    return docs
+
+
+def _write(docs: List[Doc], path: Path) -> None:
+    with atomic_output(path) as temporary:
+        write_docs(docs, temporary)
+    entities = sum(len(doc.ents) for doc in docs)
+    echo_lines([f"Wrote {path}: {len(docs)} sentences, {entities} entities"])
+
+
+if __name__ == "__main__":
+    app()

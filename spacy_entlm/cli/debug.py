@@ -1,0 +1,134 @@
+"""The command `debug`: what a training would see."""
+
+from pathlib import Path
+from typing import Annotated, Any, Dict, List
+
+import typer
+from spacy.cli._util import parse_config_overrides, show_validation_error
+from spacy.language import Language
+from spacy.training import Example
+from spacy.training.initialize import init_nlp
+from spacy.util import load_config, registry, resolve_dot_names
+
+from ..training.recipe import ENTLM_FACTORY
+from ..training.schedule import suitable_learn_rate
+from ._util import echo_lines, entlm_cli, one_line_errors
+
+# The learning rate of the config is worth a word if it is off by this factor.
+FAR_OFF = 2.5
+
+
+@entlm_cli.command(
+    "debug",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)
+def debug_cli(
+    ctx: typer.Context,
+    config_path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CONFIG",
+            help="Training config; settings can be replaced as with `spacy train`",
+            show_default=False,
+        ),
+    ],
+) -> None:
+    """Show label words with their pieces, entities per class, and what is truncated
+    or misaligned, as a training with this config would see it.
+
+    \b
+    Example:
+      python -m spacy entlm debug configs/entlm.cfg --paths.train train.spacy
+    """
+    with one_line_errors():
+        if not config_path.is_file():
+            raise ValueError(f"{config_path}: no such config file")
+        overrides = parse_config_overrides(ctx.args)
+        with show_validation_error(config_path, hint_fill=False):
+            config = load_config(config_path, overrides=overrides, interpolate=False)
+            nlp = init_nlp(config)
+        examples = _training_examples(nlp)
+        names = [
+            name
+            for name in nlp.pipe_names
+            if nlp.get_pipe_meta(name).factory == ENTLM_FACTORY
+        ]
+        if not names:
+            raise ValueError(f"{config_path} has no {ENTLM_FACTORY} component")
+        for name in names:
+            echo_lines(describe(nlp, name, examples))
+
+
+def describe(nlp: Language, name: str, examples: List[Example]) -> List[str]:
+    """What a component would learn from examples, in lines for people.
+
+    nlp (Language): The initialised pipeline. name (str): The component's name.
+    examples (List[Example]): The training examples.
+    """
+    pipe: Any = nlp.get_pipe(name)
+    entities, misaligned = _count_entities(examples)
+    windows = pipe.model.attrs["get_windows"](
+        pipe.model, [eg.predicted for eg in examples]
+    )
+    lines = [f"Component {name}: {len(pipe.labels)} classes, {len(examples)} examples"]
+    for label, words in pipe.label_data.items():
+        shown = [_with_pieces(pipe, word) for word in words]
+        lines.append(f"  {label}: {entities.get(label, 0)} entities")
+        lines.append(f"    label words: {', '.join(shown)}")
+        if misaligned.get(label):
+            lines.append(f"    misaligned with the tokens: {misaligned[label]}")
+    unknown = sorted(set(entities) - set(pipe.labels))
+    if unknown:
+        lines.append(f"  Labels of the examples that are no class: {unknown}")
+    longest = int(windows.sizes.max(initial=0))
+    lines += [
+        f"  Windows: {len(windows.sizes)} for {len(examples)} texts, the longest of "
+        f"{longest} pieces",
+        f"  Words cut for their many pieces: {windows.n_cut}",
+        f"  Words without a piece: {int((windows.word_rows < 0).sum())}",
+    ]
+    return lines + _learn_rate_lines(nlp, pipe)
+
+
+def _training_examples(nlp: Language) -> List[Example]:
+    config = nlp.config.interpolate()
+    dot_name = config["training"]["train_corpus"]
+    corpora = registry.resolve({"corpora": config["corpora"]})
+    (corpus,) = resolve_dot_names(corpora, [dot_name])
+    return list(corpus(nlp))
+
+
+def _count_entities(examples: List[Example]) -> "tuple[Dict[str, int], Dict[str, int]]":
+    entities: Dict[str, int] = {}
+    misaligned: Dict[str, int] = {}
+    for eg in examples:
+        aligned = eg.get_aligned_spans_y2x(eg.reference.ents)
+        starts = {(ent.start_char, ent.end_char) for ent in aligned}
+        for ent in eg.reference.ents:
+            entities[ent.label_] = entities.get(ent.label_, 0) + 1
+            if (ent.start_char, ent.end_char) not in starts:
+                misaligned[ent.label_] = misaligned.get(ent.label_, 0) + 1
+    return entities, misaligned
+
+
+def _with_pieces(pipe: Any, word: str) -> str:
+    pieces = pipe.model.attrs["word_pieces"](pipe.model, word)
+    if len(pieces) == 1 and pieces[0] == word:
+        return word
+    return f"{word} [{' '.join(pieces) or 'not in the vocabulary'}]"
+
+
+def _learn_rate_lines(nlp: Language, pipe: Any) -> List[str]:
+    optimizer = registry.resolve(
+        {"optimizer": nlp.config.interpolate()["training"]["optimizer"]}
+    )["optimizer"]
+    suits = suitable_learn_rate(pipe.model.attrs["settings"].name)
+    lines = [f"  Learning rate: {optimizer.learn_rate:g}; suits the backbone: {suits:g}"]
+    if not suits / FAR_OFF <= optimizer.learn_rate <= suits * FAR_OFF:
+        lines.append("    far off: see configs/entlm.cfg for the schedule that fits")
+    if optimizer.grad_clip or optimizer.L2:
+        lines.append(
+            "    grad_clip and L2 of the optimizer should be 0: the component clips "
+            "the global gradient norm itself"
+        )
+    return lines

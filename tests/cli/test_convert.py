@@ -1,0 +1,203 @@
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import spacy
+from spacy.cli._util import app as spacy_app
+from spacy.tokens import DocBin
+from typer.testing import CliRunner
+
+from spacy_entlm.cli import entlm_cli
+from spacy_entlm.cli._util import atomic_output, one_line_errors
+from spacy_entlm.corpus.readers import CorpusError
+
+ROOT = Path(__file__).parents[2]
+SHARED = ROOT.parent / "shared" / "data"
+
+CONLL = "Angela B-PER\nRuiz I-PER\nleft O\n\nLima B-LOC\n"
+
+
+@pytest.fixture
+def convert(tmp_path, monkeypatch):
+    """Run the command in a folder of its own, that holds a small corpus."""
+    monkeypatch.chdir(tmp_path)
+    Path("in.conll").write_text(CONLL)
+
+    def convert(*args):
+        return CliRunner().invoke(entlm_cli, ["convert", *map(str, args)])
+
+    return convert
+
+
+def assert_one_line_error(result, text):
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert text in line
+
+
+def read_docbin(path):
+    return list(DocBin().from_disk(path).get_docs(spacy.blank("en").vocab))
+
+
+def test_convert_writes_a_docbin_and_prints_the_report(convert):
+    result = convert("in.conll", "out.spacy")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "2 docs, 4 words, 2 entities",
+        "  LOC 1",
+        "  PER 1",
+        "Wrote out.spacy",
+    ]
+    docs = read_docbin("out.spacy")
+    assert [ent.text for doc in docs for ent in doc.ents] == ["Angela Ruiz", "Lima"]
+
+
+def test_convert_writes_json_lines(convert):
+    convert("in.conll", "out.jsonl")
+    lines = Path("out.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == [
+        {"text": ["Angela", "Ruiz", "left"], "label": ["B-PER", "I-PER", "O"]},
+        {"text": ["Lima"], "label": ["B-LOC"]},
+    ]
+
+
+def test_convert_to_docbin_and_back_changes_nothing(convert):
+    convert("in.conll", "a.jsonl")
+    convert("a.jsonl", "b.spacy")
+    convert("b.spacy", "c.jsonl")
+    assert Path("a.jsonl").read_text() == Path("c.jsonl").read_text()
+
+
+def test_convert_shows_what_does_not_align(convert):
+    Path("in.txt").write_text("The [Lima](LOC)s\n")
+    result = convert("in.txt", "out.spacy")
+    assert result.exit_code == 0
+    assert "  e.g. 'Lima' (LOC) in 'Limas', line 1" in result.stdout
+
+
+def test_convert_takes_format_and_language(convert):
+    Path("in.data").write_text("[서울](LOC)에 왔다\n", encoding="utf-8")
+    result = convert("in.data", "out.jsonl", "--format", "inline", "--lang", "xx")
+    assert result.exit_code == 0
+    assert json.loads(Path("out.jsonl").read_text(encoding="utf-8")) == {
+        "text": ["서울에", "왔다"],
+        "label": ["-", "O"],
+    }
+
+
+def test_convert_makes_missing_folders_and_leaves_no_temporary_file(convert):
+    assert convert("in.conll", "a/b/out.spacy").exit_code == 0
+    assert os.listdir("a/b") == ["out.spacy"]
+
+
+def test_bad_line_is_one_line_and_leaves_the_old_output(convert):
+    Path("out.spacy").write_text("old")
+    Path("bad.conll").write_text("Lima B-LOC\nis\n")
+    result = convert("bad.conll", "out.spacy")
+    assert_one_line_error(result, "bad.conll, line 2: 1 column(s)")
+    assert Path("out.spacy").read_text() == "old"
+    assert sorted(os.listdir(".")) == ["bad.conll", "in.conll", "out.spacy"]
+
+
+@pytest.mark.parametrize(
+    "args, text",
+    [
+        (["none.conll", "out.spacy"], "none.conll: no such file"),
+        ([".", "out.spacy"], ".: is a folder"),
+        (["in.conll", "out.txt"], "end its name in .spacy or .jsonl"),
+        (["in.conll", "out"], "end its name in .spacy or .jsonl"),
+        (["in.conll", "folder.spacy"], "folder.spacy: is a folder"),
+        (["in.conll", "in.conll/out.spacy"], "in.conll"),
+        (["in.conll", "out.spacy", "--format", "xml"], "unknown format 'xml'"),
+        (["in.conll", "out.spacy", "--lang", "zzz"], "--lang zzz"),
+    ],
+)
+def test_bad_arguments_are_one_line(convert, args, text):
+    Path("folder.spacy").mkdir()
+    assert_one_line_error(convert(*args), text)
+    assert not Path("out.spacy").exists()
+
+
+@pytest.mark.parametrize("output", ["same.jsonl", "link.jsonl"])
+def test_output_must_not_be_the_input(convert, output):
+    line = '{"text": "It rained."}\n'
+    Path("same.jsonl").write_text(line)
+    Path("link.jsonl").symlink_to("same.jsonl")
+    assert_one_line_error(convert("same.jsonl", output), "is the input too")
+    assert Path("same.jsonl").read_text() == line
+
+
+@pytest.mark.parametrize("command", ["convert", "sample"])
+def test_help_shows_an_example(command):
+    result = CliRunner().invoke(entlm_cli, [command, "--help"])
+    assert result.exit_code == 0
+    assert f"\n    python -m spacy entlm {command} " in result.stdout
+
+
+def test_commands_are_part_of_the_spacy_command():
+    result = CliRunner().invoke(spacy_app, ["entlm", "--help"])
+    assert result.exit_code == 0
+    assert "convert" in result.stdout
+    assert "sample" in result.stdout
+    assert "entlm" in CliRunner().invoke(spacy_app, ["--help"]).stdout
+
+
+def test_commands_import_no_transformers():
+    code = "import sys, spacy_entlm.cli; sys.exit('transformers' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="no shared data")
+def test_real_corpus_is_converted_whole(convert):
+    result = convert(SHARED / "conll03" / "test.jsonl", "out.spacy")
+    assert result.exit_code == 0
+    assert len(DocBin().from_disk("out.spacy")) == 3453
+
+
+# What the commands share
+
+
+def test_atomic_output_removes_the_temporary_file_on_failure(tmp_path):
+    path = tmp_path / "out.txt"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt), atomic_output(path) as temporary:
+        temporary.write_text("half")
+        assert temporary.parent == tmp_path
+        assert temporary.suffix == ".txt"
+        raise KeyboardInterrupt
+    assert os.listdir(tmp_path) == ["out.txt"]
+    assert path.read_text() == "old"
+
+
+def test_atomic_output_keeps_a_link_and_usual_permissions(tmp_path):
+    link, target, plain = (tmp_path / name for name in ("link", "target", "plain"))
+    target.write_text("old")
+    link.symlink_to(target)
+    plain.write_text("")
+    with atomic_output(link) as temporary:
+        temporary.write_text("new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+    assert stat.S_IMODE(target.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_atomic_output_refuses_what_is_no_regular_file(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(CorpusError, match="no regular file"), atomic_output(pipe):
+        pass
+
+
+def test_one_line_errors_folds_long_messages_and_lets_other_errors_pass(capsys):
+    with pytest.raises(Exception) as caught, one_line_errors():
+        raise ValueError("first\n\n   second")
+    assert getattr(caught.value, "exit_code", None) == 1
+    assert "first second\n" in capsys.readouterr().err
+    with pytest.raises(KeyError), one_line_errors():
+        raise KeyError("a bug")

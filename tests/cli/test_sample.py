@@ -1,0 +1,117 @@
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import spacy
+from spacy.tokens import DocBin
+from typer.testing import CliRunner
+
+from spacy_entlm.cli import entlm_cli
+
+SHARED = Path(__file__).parents[2].parent / "shared" / "data"
+
+
+@pytest.fixture
+def sample(tmp_path, monkeypatch):
+    """Run the command in a folder of its own, that holds a small corpus."""
+    monkeypatch.chdir(tmp_path)
+    blocks = []
+    for i in range(30):
+        tag = ("B-PER", "B-LOC", "O")[i % 3]
+        blocks.append(f"word{i} {tag}\n" + "and O\n" * (i % 5))
+    Path("train.conll").write_text("\n".join(blocks))
+
+    def sample(*args):
+        return CliRunner().invoke(entlm_cli, ["sample", *map(str, args)])
+
+    return sample
+
+
+def read_jsonl(path):
+    lines = Path(path).read_text(encoding="utf-8").strip().split("\n")
+    return [json.loads(line) for line in lines]
+
+
+def count_tags(path):
+    return Counter(tag for entry in read_jsonl(path) for tag in entry["label"])
+
+
+def test_sample_writes_exactly_k_and_prints_the_counts(sample):
+    result = sample("train.conll", "out.jsonl", "--shots", 3)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "6 sentences, 6 entities",
+        "  LOC 3",
+        "  PER 3",
+        "Wrote out.jsonl",
+    ]
+    tags = count_tags("out.jsonl")
+    assert (tags["B-PER"], tags["B-LOC"]) == (3, 3)
+
+
+def test_sample_writes_a_docbin(sample):
+    sample("train.conll", "out.spacy", "--shots", 2)
+    docs = DocBin().from_disk("out.spacy").get_docs(spacy.blank("en").vocab)
+    assert len(list(docs)) == 4
+
+
+def test_same_seed_gives_the_same_file_and_another_seed_another(sample):
+    for name, seed in [("a", 1), ("b", 1), ("c", 2)]:
+        sample("train.conll", f"{name}.jsonl", "--shots", 3, "--seed", seed)
+    assert read_jsonl("a.jsonl") == read_jsonl("b.jsonl")
+    assert read_jsonl("a.jsonl") != read_jsonl("c.jsonl")
+
+
+def test_sample_takes_negatives_and_a_least_number_of_words(sample):
+    options = ["--shots", 3, "--keep-negatives", "--min-words", 2]
+    assert sample("train.conll", "out.jsonl", *options).exit_code == 0
+    entries = read_jsonl("out.jsonl")
+    assert all(len(entry["text"]) >= 2 for entry in entries)
+    assert len(entries) > 6
+
+
+def test_sample_reports_what_it_could_not_use(sample):
+    Path("in.txt").write_text("[Lima](LOC)\n[Lim](LOC)a\n")
+    result = sample("in.txt", "out.jsonl", "--shots", 1)
+    assert result.exit_code == 0
+    assert "1 spans do not fall on token boundaries" in result.stdout
+
+
+def test_unreachable_k_is_one_line_with_the_counts(sample):
+    result = sample("train.conll", "out.spacy", "--shots", 11)
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert "LOC: 10 of 11, PER: 10 of 11" in line
+    assert not Path("out.spacy").exists()
+
+
+@pytest.mark.parametrize(
+    "args, text",
+    [
+        (["none.conll", "out.spacy"], "no such file"),
+        (["train.conll", "out.conll"], "end its name in .spacy or .jsonl"),
+        (["train.conll", "out.spacy", "--shots", "0"], "shots must be at least 1"),
+        (["train.conll", "out.spacy", "--min-words", "-1"], "min_words must be 0"),
+    ],
+)
+def test_bad_arguments_are_one_line(sample, args, text):
+    result = sample(*args)
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert text in line
+    assert not Path("out.spacy").exists()
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="no shared data")
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_real_corpus_is_sampled_exactly(sample, seed):
+    train = SHARED / "wikigold" / "train.jsonl"
+    assert sample(train, "out.jsonl", "--seed", seed).exit_code == 0
+    tags = count_tags("out.jsonl")
+    assert {label: tags[f"B-{label}"] for label in ("LOC", "MISC", "ORG", "PER")} == {
+        "LOC": 5,
+        "MISC": 5,
+        "ORG": 5,
+        "PER": 5,
+    }

@@ -1,0 +1,175 @@
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import spacy
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from spacy.tokens import Doc
+
+from spacy_entlm.corpus.readers import CorpusError, SamplingError, read_docs
+from spacy_entlm.corpus.sampling import sample_exact
+
+ROOT = Path(__file__).parents[2]
+SHARED = ROOT.parent / "shared" / "data"
+
+NLP = spacy.blank("en")
+
+
+def make_doc(number, labels, n_outside=1):
+    """Make a sentence with one-word entities; its last word is its number."""
+    tags = [f"B-{label}" for label in labels] + ["O"] * n_outside
+    words = ["w"] * (len(tags) - 1) + [str(number)]
+    return Doc(NLP.vocab, words=words, ents=tags)
+
+
+def count(docs):
+    return Counter(ent.label_ for doc in docs for ent in doc.ents)
+
+
+def numbers(docs):
+    return [doc[-1].text for doc in docs]
+
+
+corpora = st.lists(
+    st.lists(st.sampled_from("ABC"), max_size=4), min_size=1, max_size=30
+)
+
+
+@given(corpus=corpora, shots=st.integers(1, 4), seed=st.integers(), keep=st.booleans())
+def test_sample_holds_exactly_k_of_every_class(corpus, shots, seed, keep):
+    docs = [make_doc(i, labels) for i, labels in enumerate(corpus)]
+    try:
+        sample = sample_exact(docs, shots, seed=seed, keep_negatives=keep)
+    except SamplingError:
+        assume(False)
+    assert count(sample) == {label: shots for labels in corpus for label in labels}
+    assert len(set(numbers(sample))) == len(sample)
+    assert {id(doc) for doc in sample} <= {id(doc) for doc in docs}
+    assert keep or all(doc.ents for doc in sample)
+    again = sample_exact(docs, shots, seed=seed, keep_negatives=keep)
+    assert numbers(again) == numbers(sample)
+
+
+@given(shots=st.integers(1, 9), seed=st.integers())
+def test_k_is_always_reached_when_sentences_hold_one_entity(shots, seed):
+    docs = [make_doc(i, "AB"[i % 2]) for i in range(20)]
+    assert count(sample_exact(docs, shots, seed=seed)) == {"A": shots, "B": shots}
+
+
+def test_other_seeds_give_other_samples():
+    docs = [make_doc(i, "A") for i in range(100)]
+    samples = {tuple(numbers(sample_exact(docs, 5, seed=seed))) for seed in range(10)}
+    assert len(samples) == 10
+
+
+def test_unlucky_order_is_tried_again():
+    # Only the sentence with four of A makes five with the one of one A; whichever
+    # sentence with two comes first spoils it.
+    docs = [make_doc(i, "AA") for i in range(8)]
+    docs += [make_doc(8, "AAAA"), make_doc(9, "A")]
+    for seed in range(5):
+        assert count(sample_exact(docs, 5, seed=seed)) == {"A": 5}
+
+
+def test_sample_does_not_depend_on_the_hash_seed():
+    code = (
+        "import spacy; from spacy.tokens import Doc\n"
+        "from spacy_entlm.corpus.sampling import sample_exact\n"
+        "vocab = spacy.blank('en').vocab\n"
+        "docs = [Doc(vocab, words=['a', str(i)], ents=['B-' + 'ABCDE'[i % 5], 'O'])"
+        " for i in range(50)]\n"
+        "print(*[doc[1].text for doc in sample_exact(docs, 3, seed=1)])\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONHASHSEED": "1"},
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    # This process has a hash seed of its own, a random one.
+    docs = [make_doc(i, "ABCDE"[i % 5]) for i in range(50)]
+    assert result.stdout.split() == numbers(sample_exact(docs, 3, seed=1))
+
+
+def test_sentences_without_entities_are_left_out_unless_kept():
+    docs = [make_doc(i, "A" if i % 10 == 0 else "") for i in range(100)]
+    assert all(doc.ents for doc in sample_exact(docs, 5, seed=1))
+    kept = sample_exact(docs, 5, seed=1, keep_negatives=True)
+    assert count(kept) == {"A": 5}
+    assert 0 < sum(not doc.ents for doc in kept) < 90
+    # Nothing is drawn once all classes have K.
+    assert kept[-1].ents
+
+
+def test_short_sentences_are_left_out():
+    docs = [make_doc(i, "A", n_outside=i % 4) for i in range(1, 41)]
+    sample = sample_exact(docs, 5, seed=1, min_words=3)
+    assert all(len(doc) >= 3 for doc in sample)
+
+
+def test_docs_with_missing_annotation_are_left_out():
+    docs = [
+        Doc(NLP.vocab, words=["a", str(i)], ents=["B-A", "O" if i < 5 else ""])
+        for i in range(50)
+    ]
+    assert docs[5][1].ent_iob_ == ""
+    assert sorted(numbers(sample_exact(docs, 5, seed=1))) == ["0", "1", "2", "3", "4"]
+
+
+def test_too_few_examples_are_an_error_that_names_the_classes():
+    docs = [make_doc(i, "AB") for i in range(3)] + [make_doc(i, "A") for i in range(9)]
+    with pytest.raises(SamplingError) as caught:
+        sample_exact(docs, 5, seed=1)
+    message = str(caught.value)
+    assert "there are B: 3 of 5. Lower --shots, add examples" in message
+    assert "`train-all`" in message
+    assert "A: " not in message
+    assert isinstance(caught.value, CorpusError)
+
+
+def test_unreachable_k_is_an_error_with_the_best_shuffle():
+    docs = [make_doc(i, "AA") for i in range(9)]
+    with pytest.raises(SamplingError, match="the best of 100 shuffles has A: 4 of 5"):
+        sample_exact(docs, 5, seed=1)
+
+
+def test_class_seen_only_in_short_sentences_is_an_error_that_says_so():
+    docs = [make_doc(i, "A", n_outside=9) for i in range(9)] + [make_doc(9, "B")]
+    with pytest.raises(SamplingError, match=r"B: 0 of 1 \(1 sentences with entities"):
+        sample_exact(docs, 1, seed=1, min_words=5)
+
+
+def test_corpus_without_entities_is_an_error():
+    with pytest.raises(SamplingError, match="no entities in 2 sentences"):
+        sample_exact([make_doc(0, ""), make_doc(1, "")], 1, seed=1)
+
+
+@pytest.mark.parametrize("kwargs", [{"shots": 0}, {"shots": 1, "min_words": -1}])
+def test_arguments_out_of_range_are_refused(kwargs):
+    with pytest.raises(ValueError, match="must be"):
+        sample_exact([make_doc(0, "A")], seed=1, **kwargs)
+
+
+def test_hopeless_sample_of_15000_sentences_takes_seconds():
+    docs = [make_doc(i, "AA" if i % 2 else "BB") for i in range(15_000)]
+    start = time.perf_counter()
+    with pytest.raises(SamplingError, match="100 shuffles"):
+        sample_exact(docs, 5, seed=1)
+    # Measured at about 2 s; far more means that the search is no longer linear.
+    assert time.perf_counter() - start < 20
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="no shared data")
+def test_real_corpus_gives_exact_samples():
+    docs, _ = read_docs(SHARED / "wikigold" / "train.jsonl", NLP)
+    samples = [sample_exact(docs, 5, seed=seed) for seed in (1, 2, 3)]
+    for sample in samples:
+        assert count(sample) == {"LOC": 5, "MISC": 5, "ORG": 5, "PER": 5}
+    assert len({tuple(doc.text for doc in sample) for sample in samples}) == 3
