@@ -97,9 +97,7 @@ def to_host(scores: LabelScores) -> Tuple[numpy.ndarray, numpy.ndarray]:
     return both[0].astype("int64"), both[1]
 
 
-def _entities(
-    doc: Doc, best: numpy.ndarray, confidence: numpy.ndarray
-) -> DocEntities:
+def _entities(doc: Doc, best: numpy.ndarray, confidence: numpy.ndarray) -> DocEntities:
     spans: List[Tuple[int, int, int]] = []
     confidences: List[float] = []
     start = end = -1

@@ -90,7 +90,7 @@ def report(
     out: List[Path],
     peer: Optional[Path] = typer.Option(None, help="A JSON file with cells of F1"),
     peer_method: str = "entlm",
-    baseline: Optional[str] = typer.Option(None, help='Settings to pair with, as JSON'),
+    baseline: Optional[str] = typer.Option(None, help="Settings to pair with, as JSON"),
 ) -> None:
     """Mean and standard deviation of F1 per setting; differences paired by split (with
     --peer) or by split and seed (with --baseline)."""
@@ -180,9 +180,11 @@ def _paired(
     ]
     if not differences:
         return ""
-    error = statistics.stdev(differences) / math.sqrt(len(differences)) if len(
-        differences
-    ) > 1 else 0.0
+    error = (
+        statistics.stdev(differences) / math.sqrt(len(differences))
+        if len(differences) > 1
+        else 0.0
+    )
     listed = ""
     if len(differences) < 6:
         listed = " " + ", ".join(f"{value:+.1f}" for value in differences)

@@ -1,12 +1,12 @@
 """F1 of a trained pipeline on a test set, for IO gold and for BIO gold.
 
-    python project/scripts/evaluate.py MODEL TEST.spacy OUT.json [--gpu-id 0]
+python project/scripts/evaluate.py MODEL TEST.spacy OUT.json [--gpu-id 0]
 """
 
 import json
 import time
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any, Dict, Optional
 
 import spacy
 import typer
@@ -22,6 +22,10 @@ from spacy_entlm.scoring import score_entities
 def main(model: Path, test: Path, out: Path, gpu_id: int = -1) -> None:
     """Print and save precision, recall and F1."""
     with one_line_errors():
+        if not test.exists():
+            msg.warn(f"{test} is not there: F1 is not measured")
+            _save(None, out)
+            return
         if gpu_id >= 0:
             spacy.require_gpu(gpu_id)
         nlp = spacy.load(model)
@@ -35,9 +39,13 @@ def main(model: Path, test: Path, out: Path, gpu_id: int = -1) -> None:
         scores = score_entities(examples)
         words = sum(len(doc) for doc in gold)
         scores["words_per_second"] = round(words / max(seconds, 1e-9))
-        with atomic_output(out) as temporary:
-            temporary.write_text(json.dumps(scores, indent=2) + "\n", encoding="utf8")
+        _save(scores, out)
         _show(scores, len(gold), out)
+
+
+def _save(scores: Optional[Dict[str, Any]], out: Path) -> None:
+    with atomic_output(out) as temporary:
+        temporary.write_text(json.dumps(scores, indent=2) + "\n", encoding="utf8")
 
 
 def _example(doc: Any) -> Example:

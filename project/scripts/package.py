@@ -1,6 +1,6 @@
 """Package a trained pipeline as a wheel.
 
-    python project/scripts/package.py MODEL OUT --name entlm_news_5shot --version 1.0.0
+python project/scripts/package.py MODEL OUT --name entlm_news_5shot --version 1.0.0
 """
 
 import re

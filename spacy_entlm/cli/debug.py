@@ -8,9 +8,9 @@ from spacy.cli._util import parse_config_overrides, show_validation_error
 from spacy.language import Language
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
-from spacy.util import load_config, registry, resolve_dot_names
+from spacy.util import load_config, registry
 
-from ..training.recipe import ENTLM_FACTORY
+from ..training.check import ENTLM_FACTORY, entlm_names, training_examples
 from ..training.schedule import suitable_learn_rate
 from ._util import echo_lines, entlm_cli, one_line_errors
 
@@ -46,13 +46,12 @@ def debug_cli(
         overrides = parse_config_overrides(ctx.args)
         with show_validation_error(config_path, hint_fill=False):
             config = load_config(config_path, overrides=overrides, interpolate=False)
+            paths = config.get("paths", {})
+            if paths.get("dev") is None:  # not looked at here, but spaCy wants one
+                paths["dev"] = paths.get("train")
             nlp = init_nlp(config)
-        examples = _training_examples(nlp)
-        names = [
-            name
-            for name in nlp.pipe_names
-            if nlp.get_pipe_meta(name).factory == ENTLM_FACTORY
-        ]
+        examples = list(training_examples(nlp))
+        names = entlm_names(nlp)
         if not names:
             raise ValueError(f"{config_path} has no {ENTLM_FACTORY} component")
         for name in names:
@@ -90,14 +89,6 @@ def describe(nlp: Language, name: str, examples: List[Example]) -> List[str]:
     return lines + _learn_rate_lines(nlp, pipe)
 
 
-def _training_examples(nlp: Language) -> List[Example]:
-    config = nlp.config.interpolate()
-    dot_name = config["training"]["train_corpus"]
-    corpora = registry.resolve({"corpora": config["corpora"]})
-    (corpus,) = resolve_dot_names(corpora, [dot_name])
-    return list(corpus(nlp))
-
-
 def _count_entities(examples: List[Example]) -> "tuple[Dict[str, int], Dict[str, int]]":
     entities: Dict[str, int] = {}
     misaligned: Dict[str, int] = {}
@@ -123,7 +114,9 @@ def _learn_rate_lines(nlp: Language, pipe: Any) -> List[str]:
         {"optimizer": nlp.config.interpolate()["training"]["optimizer"]}
     )["optimizer"]
     suits = suitable_learn_rate(pipe.model.attrs["settings"].name)
-    lines = [f"  Learning rate: {optimizer.learn_rate:g}; suits the backbone: {suits:g}"]
+    lines = [
+        f"  Learning rate: {optimizer.learn_rate:g}; suits the backbone: {suits:g}"
+    ]
     if not suits / FAR_OFF <= optimizer.learn_rate <= suits * FAR_OFF:
         lines.append("    far off: see configs/entlm.cfg for the schedule that fits")
     if optimizer.grad_clip or optimizer.L2:

@@ -70,7 +70,9 @@ def search_data(
             for word, _ in sorted(counts[label].items(), key=lambda item: -item[1])
             if len(word) > 1 and any(char.isalpha() for char in word)
         ]
-        clear = [w for w in ranked if passes_conflict_filter(w, label, counts, threshold)]
+        clear = [
+            w for w in ranked if passes_conflict_filter(w, label, counts, threshold)
+        ]
         # Few examples can be so short of words that all are ambiguous: a word that
         # is also used otherwise still says more than none.
         candidates = clear or ranked

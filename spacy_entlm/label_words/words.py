@@ -3,10 +3,7 @@
 import json
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence, Union
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
+from typing import Any, Dict, List, Mapping, Sequence, Union
 
 logger = logging.getLogger("spacy.entlm")
 
@@ -71,7 +68,7 @@ def read_label_words(path: Union[str, Path]) -> LabelWords:
         raise LabelWordError(f"{path}: {err}") from err
 
 
-def word_pieces(word: str, tokenizer: "PreTrainedTokenizerFast") -> List[int]:
+def word_pieces(word: str, tokenizer: Any) -> List[int]:
     """The piece ids of a word as it stands inside a sentence.
 
     word (str): The word. For a byte-level BPE it is looked up with its leading
@@ -89,7 +86,7 @@ def word_pieces(word: str, tokenizer: "PreTrainedTokenizerFast") -> List[int]:
 
 def label_word_pieces(
     label_words: LabelWords,
-    tokenizer: "PreTrainedTokenizerFast",
+    tokenizer: Any,
     *,
     multi_piece: str = "mean",
 ) -> Dict[str, List[List[int]]]:

@@ -119,6 +119,7 @@ def build_entlm_v1(
         shims=[shim],
         attrs={
             "settings": settings,
+            "is_initialized": is_initialized,
             "add_labels": add_labels,
             "fold_word": fold_word,
             "word_pieces": get_word_pieces,
@@ -132,6 +133,11 @@ def build_entlm_v1(
 def get_shim(model: Model) -> EntLMShim:
     """The shim that holds the network."""
     return cast(EntLMShim, model.shims[0])
+
+
+def is_initialized(model: Model) -> bool:
+    """Whether there is a network."""
+    return get_shim(model).network is not None
 
 
 def get_network(model: Model) -> EntLMNetwork:
@@ -228,9 +234,9 @@ def _score_words(model: Model, docs: List[Doc]) -> LabelScores:
             if batch_probs is not None:
                 probs[words] = batch_probs
     return LabelScores(
-        best=torch2xp(best),
-        confidence=torch2xp(confidence),
-        probs=torch2xp(probs) if settings.need_probs else None,
+        best=_to_xp(best),
+        confidence=_to_xp(confidence),
+        probs=_to_xp(probs) if settings.need_probs else None,
         lengths=windows.lengths,
     )
 
@@ -245,16 +251,14 @@ def _forward_pieces(
     # Special pieces, padding, and what is read from another window carry no loss.
     positions = numpy.flatnonzero((rows >= 0) & windows.own[rows])
     rows = rows[positions]
-    features, torch_backprop = shim.begin_update(
-        _inputs(batch, positions, shim.device)
-    )
+    features, torch_backprop = shim.begin_update(_inputs(batch, positions, shim.device))
 
     def backprop(d_features: Floats2d) -> List[Doc]:
         torch_backprop(xp2torch(d_features, device=shim.device))
         return []
 
     pieces = PieceFeatures(
-        features=torch2xp(features.detach()),
+        features=_to_xp(features.detach()),
         piece_ids=windows.ids[rows],
         first_words=windows.first_words[rows],
         last_words=windows.last_words[rows],
@@ -291,7 +295,7 @@ def objective(
         scale=shim.gradient_scale(),
     )
     shim.count_pieces(n_pieces)
-    return float(loss) / max(n_pieces, 1), torch2xp(d_features)
+    return float(loss) / max(n_pieces, 1), _to_xp(d_features)
 
 
 def rehearse(
@@ -319,7 +323,7 @@ def rehearse(
     )
     n_pieces = len(positions)
     shim.count_pieces(n_pieces)
-    return float(loss) / max(n_pieces, 1), torch2xp(d_features)
+    return float(loss) / max(n_pieces, 1), _to_xp(d_features)
 
 
 def _layout(settings: Settings, network: EntLMNetwork) -> Layout:
@@ -340,6 +344,7 @@ def get_doc_windows(model: Model, docs: List[Doc]) -> Windows:
     layout = _layout(settings, network)
     backend = network.tokenizer.backend_tokenizer
     windows = get_windows(docs, settings.get_spans, backend, layout)
+    _hide_special_pieces(windows, network.tokenizer)
     if windows.n_cut and not settings.warned:
         settings.warned = True
         warnings.warn(
@@ -351,9 +356,21 @@ def get_doc_windows(model: Model, docs: List[Doc]) -> Windows:
     return windows
 
 
+def _hide_special_pieces(windows: Windows, tokenizer: Any) -> None:
+    # A unigram vocabulary (XLM-R) holds "<mask>" and its kind like any other word.
+    if tokenizer.unk_token_id is not None:
+        special = numpy.isin(windows.ids, tokenizer.all_special_ids)
+        windows.ids[special & (windows.first_words >= 0)] = tokenizer.unk_token_id
+
+
 def _inputs(batch: Batch, positions: numpy.ndarray, device: torch.device) -> ArgsKwargs:
     arrays = (batch.input_ids, batch.attention_mask, positions)
     return ArgsKwargs(tuple(_to_device(array, device) for array in arrays), {})
+
+
+def _to_xp(tensor: torch.Tensor) -> Any:
+    """As a numpy array, or a cupy array that shares the memory (DLPack)."""
+    return torch2xp(tensor)
 
 
 def _to_device(array: numpy.ndarray, device: torch.device) -> torch.Tensor:

@@ -87,7 +87,9 @@ class MaskedLM(torch.nn.Module):
         for start in range(n_extra + 1):
             if ids[start : start + n_plain] == plain.ids:
                 return ids[:start], ids[start + n_plain :]
-        raise BackboneError("The tokenizer changes a text's pieces when it adds its own")
+        raise BackboneError(
+            "The tokenizer changes a text's pieces when it adds its own"
+        )
 
     def save(self, folder: Path) -> None:
         """Write config.json, tokenizer files and model.safetensors, shared tensors
@@ -119,22 +121,26 @@ class MaskedLM(torch.nn.Module):
         mask = torch.ones_like(ids)
         was_training = self.body.training
         self.body.eval()
+        refusal = BackboneError(
+            f"{type(self.body).__name__}: the head does more than multiply features "
+            f"with the output embeddings. Use another masked LM, for instance one of "
+            f"the BERT, RoBERTa, DistilBERT, XLM-R or ModernBERT family"
+        )
         with torch.no_grad():
             logits = self.body(input_ids=ids, attention_mask=mask).logits
             self._place_decoder(torch.nn.Identity())
-            features = self.body(input_ids=ids, attention_mask=mask).logits
+            try:
+                features = self.body(input_ids=ids, attention_mask=mask).logits
+            except (AttributeError, RuntimeError, TypeError) as err:
+                # It uses the decoder in another way than by calling it.
+                raise refusal from err
             self._place_decoder(self.decoder)
             fits = features.shape[-1] == self.width and torch.allclose(
                 self.decoder(features), logits, rtol=1e-3, atol=PROBE_TOLERANCE
             )
         self.body.train(was_training)
         if not fits:
-            raise BackboneError(
-                f"{type(self.body).__name__}: the head does more than multiply "
-                f"features with the output embeddings. Use another masked LM, for "
-                f"instance one of the BERT, RoBERTa, DistilBERT, XLM-R or ModernBERT "
-                f"family"
-            )
+            raise refusal
 
 
 def load_masked_lm(
@@ -154,8 +160,6 @@ def load_masked_lm(
     RAISES (BackboneError): If there is no such model, it is no masked LM, its
         weights are not safetensors or not complete, or its tokenizer is a slow one.
     """
-    from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
-
     source = str(name)
     is_local = Path(source).exists()
     if is_local and not (Path(source) / CONFIG_FILE).is_file():
@@ -163,29 +167,16 @@ def load_masked_lm(
             f"{source} is no model folder: it has no {CONFIG_FILE}. Expected are "
             f"{CONFIG_FILE}, model.safetensors and tokenizer.json"
         )
-    common: Dict[str, Any] = {"trust_remote_code": False, "local_files_only": is_local}
+    settings = (transformer_config or {}, tokenizer_config or {})
     try:
         with _quiet_transformers():
-            config = AutoConfig.from_pretrained(
-                source, **common, **(transformer_config or {})
-            )
-            if getattr(config, "is_encoder_decoder", False):
-                raise BackboneError(
-                    f"{source} is a sequence-to-sequence model, not a masked LM"
-                )
-            if hasattr(config, "reference_compile"):
-                config.reference_compile = False  # ModernBERT: needs a C compiler
-            tokenizer = AutoTokenizer.from_pretrained(
-                source, **common, use_fast=True, **(tokenizer_config or {})
-            )
-            lm, info = AutoModelForMaskedLM.from_pretrained(
-                source,
-                **common,
-                config=config,
-                torch_dtype=torch.float32,
-                use_safetensors=True,
-                output_loading_info=True,
-            )
+            try:
+                lm, tokenizer, info = _from_pretrained(source, *settings, local=True)
+            except OSError:
+                if is_local:
+                    raise
+                # Not in the cache either: only now is the network asked.
+                lm, tokenizer, info = _from_pretrained(source, *settings, local=False)
     except BackboneError:
         raise
     except Exception as err:  # transformers raises nearly anything for a bad folder
@@ -193,6 +184,54 @@ def load_masked_lm(
     _check_complete(source, info, strict)
     prepare_tokenizer(tokenizer, source)
     return MaskedLM(lm, tokenizer)
+
+
+def _from_pretrained(
+    source: str,
+    transformer_config: Dict[str, Any],
+    tokenizer_config: Dict[str, Any],
+    *,
+    local: bool,
+) -> Tuple[Any, Any, Dict[str, Any]]:
+    """The model, its tokenizer, and which weights were missing or not wanted."""
+    from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
+
+    common: Dict[str, Any] = {"trust_remote_code": False, "local_files_only": local}
+    config = AutoConfig.from_pretrained(source, **common, **transformer_config)
+    if getattr(config, "is_encoder_decoder", False):
+        raise BackboneError(f"{source} is a sequence-to-sequence model, no masked LM")
+    if hasattr(config, "reference_compile"):
+        config.reference_compile = False  # ModernBERT: needs a C compiler
+    tokenizer = AutoTokenizer.from_pretrained(
+        source, **common, use_fast=True, **tokenizer_config
+    )
+    lm, info = AutoModelForMaskedLM.from_pretrained(
+        source,
+        **common,
+        config=config,
+        torch_dtype=torch.float32,
+        use_safetensors=True,
+        output_loading_info=True,
+    )
+    return lm, tokenizer, info
+
+
+def backbone_width(name: str) -> int:
+    """Width of a backbone's features, from its configuration alone.
+
+    name (str): A folder or a name on the hub; the network is asked last.
+    RAISES (OSError): If there is no such model.
+    """
+    from transformers import AutoConfig
+
+    with _quiet_transformers():
+        try:
+            config = AutoConfig.from_pretrained(name, local_files_only=True)
+        except OSError:
+            if Path(name).exists():
+                raise
+            config = AutoConfig.from_pretrained(name)
+    return int(config.hidden_size)
 
 
 def prepare_tokenizer(tokenizer: Any, source: str) -> None:
@@ -223,7 +262,9 @@ def _find_decoder(lm: Any) -> Tuple[str, torch.nn.Linear]:
     for path, module in lm.named_modules():
         if module is decoder:
             return path, decoder
-    raise BackboneError(f"{type(lm).__name__}: its output embeddings are not part of it")
+    raise BackboneError(
+        f"{type(lm).__name__}: its output embeddings are not part of it"
+    )
 
 
 def _check_complete(source: str, info: Dict[str, Any], strict: bool) -> None:
@@ -247,7 +288,7 @@ def _load_failure(source: str, is_local: bool, err: Exception) -> str:
     return (
         f"Cannot find the masked LM {source!r}: it is no local folder, and the hub "
         f"gave none ({type(err).__name__}: {reason}). Give the path of a folder with "
-        f'config.json, model.safetensors and tokenizer.json, for instance name = '
+        f"config.json, model.safetensors and tokenizer.json, for instance name = "
         f'"/models/bert-base-cased" under [components.entlm_ner.model], or '
         f"--vars.backbone /models/bert-base-cased with the project"
     )
@@ -258,12 +299,15 @@ def _quiet_transformers() -> Iterator[None]:
     """Without the warnings on weights, which become errors of our own here."""
     from transformers.utils import logging as transformers_logging
 
-    level = transformers_logging.get_verbosity()
+    hub_logger = logging.getLogger("huggingface_hub")
+    level, hub_level = transformers_logging.get_verbosity(), hub_logger.level
     transformers_logging.set_verbosity_error()
+    hub_logger.setLevel(logging.ERROR)
     try:
         yield
     finally:
         transformers_logging.set_verbosity(level)
+        hub_logger.setLevel(hub_level)
 
 
 def _drop_keys(path: Path, keys: List[str]) -> None:

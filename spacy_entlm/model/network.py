@@ -1,6 +1,7 @@
 """Masked LM and label head as one PyTorch module, with its files."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any, Dict, Optional
 
@@ -94,6 +95,10 @@ class EntLMNetwork(torch.nn.Module):
         tensors = {ROWS_KEY: rows, BIASES_KEY: biases}
         cpu = {key: value.detach().cpu().contiguous() for key, value in tensors.items()}
         save_file(cpu, folder / LABEL_ROWS_FILE)
+        # safetensors makes files that only their owner may read, which would be so in
+        # a package that is installed for everybody.
+        for path in folder.glob("*.safetensors"):
+            shutil.copymode(folder / LABEL_WORDS_FILE, path)
 
     @classmethod
     def load(
@@ -137,4 +142,3 @@ class EntLMNetwork(torch.nn.Module):
             network.head.add(row.clone(), bias.reshape(1).clone())
         network.label_words = label_words
         return network
-

@@ -47,7 +47,7 @@ def autocast(
     return torch.autocast(device.type, dtype=dtype)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def fastest_precision(device_type: str, width: int) -> str:
     """Measure a feed-forward-sized product: instruction flags alone do not tell.
 

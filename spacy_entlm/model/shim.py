@@ -127,7 +127,7 @@ class EntLMShim(PyTorchShim):
         self.drop_gradients()
 
     def drop_gradients(self) -> None:
-        """Forget all gradients; not zeroed in place, since `nlp.rehearse` keeps them."""
+        """Forget all gradients; not in place, since `nlp.rehearse` keeps them."""
         if self._model is not None:
             for parameter in self._model.parameters():
                 parameter.grad = None

@@ -159,15 +159,16 @@ def get_windows(
     for doc, spans in zip(docs, get_spans(docs)):
         text, token_chars = doc.text, _token_chars(doc)
         for span in spans:
-            bounds = (span.start, span.end)
-            ids, first, last = _span_pieces(bounds, text, token_chars, tokenizer)
+            words = (span.start, span.end)
+            ids, first, last = _span_pieces(words, text, token_chars, tokenizer)
             ids, first, last, cut = _cut_tails(ids, first, last, layout.longest_word)
-            n_cut += cut
+            n_cut += sum(not doc[word].is_space for word in cut.tolist() if word >= 0)
             first, last = _shift(first, offset), _shift(last, offset)
+            # A window that starts inside a word does not read it.
+            read = numpy.where(_begins_word(first), first, NONE)
             for start, end in _bounds(len(ids), layout):
-                part = ids[start:end], first[start:end], last[start:end]
-                _note_context(part[1], len(parts), best_context, best_window)
-                parts.append(part)
+                _note_context(read[start:end], len(parts), best_context, best_window)
+                parts.append((ids[start:end], first[start:end], last[start:end]))
         offset += len(doc)
     return _join(parts, best_window, lengths, layout, n_cut)
 
@@ -180,6 +181,8 @@ def iter_batches(windows: Windows, max_batch_pieces: int) -> Iterator[Batch]:
     """
     order = numpy.argsort(-windows.sizes, kind="stable")
     by_window = _words_by_window(windows)
+    # A window from which no word is read (a page of spaces) is not run at all.
+    order = order[numpy.diff(by_window[1])[order] > 0]
     begin = 0
     while begin < len(order):
         longest = int(windows.sizes[order[begin]])
@@ -219,13 +222,9 @@ def _words_by_window(windows: Windows) -> Tuple[numpy.ndarray, numpy.ndarray]:
     """Words sorted by the window from which they are read, and where those of each
     window begin (n_windows + 1)."""
     words = numpy.flatnonzero(windows.word_rows >= 0)
-    window = numpy.searchsorted(
-        windows.starts, windows.word_rows[words], side="right"
-    )
+    window = numpy.searchsorted(windows.starts, windows.word_rows[words], side="right")
     order = numpy.argsort(window, kind="stable")
-    bounds = numpy.searchsorted(
-        window[order] - 1, numpy.arange(len(windows.sizes) + 1)
-    )
+    bounds = numpy.searchsorted(window[order] - 1, numpy.arange(len(windows.sizes) + 1))
     return words[order], bounds
 
 
@@ -242,7 +241,7 @@ def _span_pieces(
     token_chars: numpy.ndarray,
     tokenizer: "Tokenizer",
 ) -> Tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
-    """Piece ids of a span of tokens, and the words of their first and last characters."""
+    """Piece ids of a span of tokens; the words of their first and last characters."""
     parts = []
     for start, end in _chunks(span, token_chars):
         encoding = tokenizer.encode(text[start:end], add_special_tokens=False)
@@ -302,25 +301,31 @@ def _shift(words: numpy.ndarray, offset: int) -> numpy.ndarray:
 
 def _cut_tails(
     ids: numpy.ndarray, first: numpy.ndarray, last: numpy.ndarray, longest_word: int
-) -> Tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray, int]:
-    """Drop the pieces of a word after its first `longest_word` ones."""
+) -> Tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray, numpy.ndarray]:
+    """Drop the pieces of a word (and of the space after it) after its first
+    `longest_word` ones, but none that reaches into the next word. Gives the words
+    that lost some, too."""
     if len(ids) <= longest_word:
-        return ids, first, last, 0
-    new_word = numpy.ones(len(first), dtype=bool)
-    new_word[1:] = (first[1:] != first[:-1]) | (first[1:] < 0)
+        return ids, first, last, first[:0]
     index = numpy.arange(len(first))
-    word_start = numpy.maximum.accumulate(numpy.where(new_word, index, 0))
-    position = index - word_start
-    keep = position < longest_word
-    n_cut = int((position == longest_word).sum())
-    return ids[keep], first[keep], last[keep], n_cut
+    word_start = numpy.maximum.accumulate(numpy.where(_begins_word(first), index, 0))
+    keep = (index - word_start < longest_word) | (last > first)
+    return ids[keep], first[keep], last[keep], numpy.unique(first[~keep])
+
+
+def _begins_word(words: numpy.ndarray) -> numpy.ndarray:
+    """Whether a piece is the first one of its word. words: int64 (n_pieces)."""
+    # Pieces of pure space can stand inside a word, too.
+    so_far = numpy.maximum.accumulate(words)
+    begins = words >= 0
+    begins[1:] &= words[1:] != so_far[:-1]
+    return begins
 
 
 def _bounds(n_pieces: int, layout: Layout) -> Iterator[Tuple[int, int]]:
     start = 0
     while n_pieces > 0:
-        if start + layout.window >= n_pieces:
-            # The last window is moved back until it is full.
+        if start + layout.window >= n_pieces:  # the last one, moved back until full
             yield max(0, n_pieces - layout.window), n_pieces
             return
         yield start, start + layout.window
@@ -333,14 +338,12 @@ def _note_context(
     best_context: numpy.ndarray,
     best_window: numpy.ndarray,
 ) -> None:
-    """Note this window for the words that have more context here than so far."""
+    """Note this window for the words that have more context here than so far.
+
+    words: int64 (n_pieces), the word that begins with a piece, or -1."""
     index = numpy.arange(len(words))
     context = numpy.minimum(index, len(words) - 1 - index)
-    is_first = words >= 0
-    # Only where the word begins: a window that starts inside a word does not read it,
-    # unless no other does (the word is longer than the overlap).
-    is_first[1:] &= words[1:] != words[:-1]
-    found, context = words[is_first], context[is_first]
+    found, context = words[words >= 0], context[words >= 0]
     better = context > best_context[found]
     best_context[found[better]] = context[better]
     best_window[found[better]] = window
@@ -355,8 +358,7 @@ def _join(
 ) -> Windows:
     prefix = numpy.array(layout.prefix, dtype="int64")
     suffix = numpy.array(layout.suffix, dtype="int64")
-    no_prefix = numpy.full(len(prefix), NONE)
-    no_suffix = numpy.full(len(suffix), NONE)
+    no_prefix, no_suffix = numpy.full(len(prefix), NONE), numpy.full(len(suffix), NONE)
     empty = [numpy.zeros(0, dtype="int64")]
     ids, first, last = [], [], []
     for part_ids, part_first, part_last in parts:
@@ -372,16 +374,9 @@ def _join(
     own = all_first >= 0
     own[own] = best_window[all_first[own]] == window_of_row[own]
     word_rows = _word_rows(all_first, all_last, own, len(best_window))
+    all_ids = numpy.concatenate(ids or empty)
     return Windows(
-        numpy.concatenate(ids or empty),
-        all_first,
-        all_last,
-        own,
-        starts,
-        sizes,
-        word_rows,
-        lengths,
-        n_cut,
+        all_ids, all_first, all_last, own, starts, sizes, word_rows, lengths, n_cut
     )
 
 
@@ -392,10 +387,10 @@ def _word_rows(
     word ("cannot" as two tokens and one piece) is read from that piece."""
     word_rows = numpy.full(n_words, NONE, dtype="int64")
     rows = numpy.flatnonzero(own)[::-1]
-    # Assigned from the back: the first piece of a word is written last.
-    word_rows[first[rows]] = rows
-    for row in numpy.flatnonzero(own & (last > first)):
+    word_rows[first[rows]] = rows  # from the back: a word's first piece comes last
+    # From the window of the earlier word if the piece is there, else from any.
+    across = last > first
+    for row in numpy.append(numpy.flatnonzero(across & own), numpy.flatnonzero(across)):
         inner = numpy.arange(first[row] + 1, last[row] + 1)
-        without = inner[word_rows[inner] < 0]
-        word_rows[without] = row
+        word_rows[inner[word_rows[inner] < 0]] = row
     return word_rows

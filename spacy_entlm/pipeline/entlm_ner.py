@@ -20,8 +20,8 @@ from thinc.types import Floats2d
 
 from ..decoding import Decoder, DocEntities
 from ..label_words.words import LabelWordError, LabelWords, check_label_words
-from ..model.types import NO_ENTITY, NO_TARGET, LabelScores, PieceFeatures
-from .examples import entity_labels, search_in_examples
+from ..model.types import LabelScores, PieceFeatures
+from .examples import search_in_examples, wanted_labels, word_targets
 from .files import replace_folder
 
 logger = logging.getLogger("spacy.entlm")
@@ -162,7 +162,7 @@ class EntLMNER(TrainablePipe):
     @property
     def is_initialized(self) -> bool:
         """Whether there are weights to predict with."""
-        return self.model.shims[0].network is not None
+        return self.model.attrs["is_initialized"](self.model)
 
     def add_label(self, label: str, words: Optional[List[str]] = None) -> int:
         """Add a class. On a trained pipeline the scores of the others stay.
@@ -249,7 +249,9 @@ class EntLMNER(TrainablePipe):
         validate_examples(examples, "EntLMNER.update")
         if not any(len(eg.predicted) for eg in examples):
             return losses
-        pieces, backprop = self.model.begin_update([eg.predicted for eg in examples])
+        # In training the model gives features of pieces in place of scores of words.
+        train_model: Any = self.model
+        pieces, backprop = train_model.begin_update([eg.predicted for eg in examples])
         loss, d_pieces = self.get_loss(examples, pieces)
         backprop(d_pieces)
         if sgd not in (None, False):
@@ -268,27 +270,8 @@ class EntLMNER(TrainablePipe):
             sum. Words whose annotation is missing or misaligned carry none.
         RAISES (ValueError): If an entity's label is none of the classes.
         """
-        index = {label: i for i, label in enumerate(self.labels)}
-        targets: List[int] = []
-        for eg in examples:
-            for tag in eg.get_aligned_ner():
-                targets.append(self._target(tag, index))
-        words = numpy.array(targets, dtype="int64")
-        return self.model.attrs["objective"](self.model, pieces, words)
-
-    def _target(self, tag: Optional[str], index: Dict[str, int]) -> int:
-        if tag is None or tag == "-":
-            return NO_TARGET
-        if tag == "O":
-            return NO_ENTITY
-        label = tag[2:]
-        if label not in index:
-            raise ValueError(
-                f"[{self.name}] An example has the label {label!r}, which is none of "
-                f"{list(index)}. Add it with add_label({label!r}, [label words]) or "
-                f"initialize with examples that have it."
-            )
-        return index[label]
+        targets = word_targets(examples, self.labels, self.name)
+        return self.model.attrs["objective"](self.model, pieces, targets)
 
     def rehearse(
         self,
@@ -340,7 +323,8 @@ class EntLMNER(TrainablePipe):
             (BackboneError): If the backbone cannot be loaded.
         """
         validate_get_examples(get_examples, "EntLMNER.initialize")
-        wanted = self._wanted_labels(get_examples, labels, label_words)
+        added = {} if self.is_initialized else self.label_data
+        wanted = wanted_labels(get_examples, labels, label_words, added)
         if not wanted:
             raise LabelWordError(
                 f"[{self.name}] There is no class to learn: no example has an entity, "
@@ -361,20 +345,6 @@ class EntLMNER(TrainablePipe):
         self._rehearsal_model = None
         self.decoder.initialize(get_examples, self.labels)
 
-    def _wanted_labels(
-        self, get_examples: Callable, labels: Any, label_words: Any
-    ) -> LabelWords:
-        """The classes, with their label words or none yet. `labels` names them all;
-        without it they are those added, those of `label_words` and the examples'."""
-        added = {} if self.is_initialized else self.label_data
-        words = check_label_words(label_words or {})
-        if isinstance(labels, dict):
-            words = {**check_label_words(labels), **words}
-        if labels:
-            return {label: words.get(label, []) for label in labels}
-        seen = dict.fromkeys([*added, *words, *entity_labels(get_examples())])
-        return {label: words.get(label) or added.get(label, []) for label in seen}
-
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Serialise to bytes."""
         serialize = {
@@ -394,9 +364,7 @@ class EntLMNER(TrainablePipe):
         util.from_bytes(data, deserialize, exclude)
         return self
 
-    def to_disk(
-        self, path: Union[str, Path], *, exclude: Iterable[str] = ()
-    ) -> None:
+    def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
         """Save to a folder. It is written beside the old one and takes its place when
         it is complete.
 
@@ -417,7 +385,7 @@ class EntLMNER(TrainablePipe):
         self, path: Union[str, Path], *, exclude: Iterable[str] = ()
     ) -> "EntLMNER":
         """Load from a folder. Settings stay what the config says."""
-        deserialize = {
+        deserialize: Dict[str, Callable[[Path], Any]] = {
             "label_words": lambda p: self._take_labels(
                 srsly.read_json(p.with_suffix(".json"))
             ),

@@ -1,12 +1,27 @@
 """What annotated examples say about classes and their words."""
 
-from typing import Callable, Dict, Iterable, Iterator, List, Tuple
+from typing import (
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 
+import numpy
 from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..label_words.search import OUTSIDE, count_words, search_data
-from ..label_words.words import LabelWords
+from ..label_words.words import LabelWords, check_label_words
+from ..model.types import NO_ENTITY, NO_TARGET
+
+# What spaCy gives for a word whose annotation is missing or misaligned.
+UNKNOWN_TAGS = (None, "-")
 
 
 def entity_labels(examples: Iterable[Example]) -> List[str]:
@@ -16,6 +31,29 @@ def entity_labels(examples: Iterable[Example]) -> List[str]:
         for ent in eg.reference.ents:
             seen.setdefault(ent.label_)
     return list(seen)
+
+
+def wanted_labels(
+    get_examples: Callable[[], Iterable[Example]],
+    labels: Optional[Union[LabelWords, Sequence[str]]],
+    label_words: Optional[LabelWords],
+    added: LabelWords,
+) -> LabelWords:
+    """The classes of a component, with their label words or none yet.
+
+    labels (Optional): All classes, or their label-word map. Without it the classes are
+        those added before, those of `label_words` and those of the examples.
+    label_words (Optional[Dict[str, List[str]]]): Label words that are given.
+    added (Dict[str, List[str]]): What `add_label` was called with.
+    RAISES (LabelWordError): If a map is no label-word map.
+    """
+    words = check_label_words(label_words or {})
+    if isinstance(labels, dict):
+        words = {**check_label_words(labels), **words}
+    if labels:
+        return {label: words.get(label, []) for label in labels}
+    seen = dict.fromkeys([*added, *words, *entity_labels(get_examples())])
+    return {label: words.get(label) or added.get(label, []) for label in seen}
 
 
 def search_in_examples(
@@ -47,3 +85,33 @@ def search_in_examples(
     return search_data(
         counts, labels=labels, is_usable=lambda word: single.get(word, False)
     )
+
+
+def word_targets(
+    examples: Iterable[Example], labels: Sequence[str], name: str
+) -> numpy.ndarray:
+    """The class of each word, aligned with the predicted Docs' words.
+
+    examples (Iterable[Example]): The batch.
+    labels (Sequence[str]): The classes. name (str): The component's, for the message.
+    RETURNS: int64 (n_words), class index, NO_ENTITY, or NO_TARGET where annotation is
+        missing or misaligned.
+    RAISES (ValueError): If an entity's label is none of the classes.
+    """
+    index = {label: i for i, label in enumerate(labels)}
+    targets: List[int] = []
+    for eg in examples:
+        for tag in eg.get_aligned_ner():
+            if tag in UNKNOWN_TAGS:
+                targets.append(NO_TARGET)
+            elif tag == OUTSIDE:
+                targets.append(NO_ENTITY)
+            elif tag[2:] in index:
+                targets.append(index[tag[2:]])
+            else:
+                raise ValueError(
+                    f"[{name}] An example has the label {tag[2:]!r}, which is none of "
+                    f"{list(index)}. Add it with add_label({tag[2:]!r}, [label words]) "
+                    f"or initialize with examples that have it."
+                )
+    return numpy.array(targets, dtype="int64")

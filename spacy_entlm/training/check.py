@@ -1,15 +1,35 @@
 """Did a training learn anything? What to say if not."""
 
 import logging
-from typing import Iterable, List, Optional
+from typing import Any, Iterable, List, Optional
 
 from spacy.language import Language
 from spacy.training import Example
+from spacy.util import registry, resolve_dot_names
 
 logger = logging.getLogger("spacy.entlm")
 
+ENTLM_FACTORY = "entlm_ner"
 # Examples that are looked at: enough to find one entity, if any is found.
 EXAMPLES_CHECKED = 100
+
+
+def entlm_names(nlp: Language) -> List[str]:
+    """Names of the `entlm_ner` components of a pipeline that are not disabled."""
+    return [
+        name
+        for name in nlp.pipe_names
+        if nlp.get_pipe_meta(name).factory == ENTLM_FACTORY
+    ]
+
+
+def training_examples(nlp: Language) -> Iterable[Example]:
+    """The examples of the training corpus that the pipeline's config names."""
+    config = nlp.config.interpolate()
+    corpora: Any = registry.resolve({"corpora": config["corpora"]})
+    dot_name = config["training"]["train_corpus"]
+    (corpus,) = resolve_dot_names(corpora, [dot_name])
+    return corpus(nlp)
 
 
 def finds_no_entity(nlp: Language, name: str, examples: Iterable[Example]) -> bool:

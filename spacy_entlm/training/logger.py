@@ -6,11 +6,14 @@ from typing import IO, Any, Callable, Dict, Optional, Tuple
 
 from spacy.language import Language
 from spacy.training.loggers import console_logger_v3
-from spacy.util import registry, resolve_dot_names
 
-from .check import EXAMPLES_CHECKED, warn_if_nothing_learned
+from .check import (
+    EXAMPLES_CHECKED,
+    entlm_names,
+    training_examples,
+    warn_if_nothing_learned,
+)
 
-ENTLM_FACTORY = "entlm_ner"
 Printer = Tuple[Callable[[Optional[Dict[str, Any]]], None], Callable[[], None]]
 
 
@@ -49,11 +52,6 @@ def build_training_logger(
 
 
 def _last_look(nlp: Language) -> None:
-    config = nlp.config.interpolate()
-    corpora = {"corpora": config["corpora"]}
-    dot_name = config["training"]["train_corpus"]
-    (corpus,) = resolve_dot_names(registry.resolve(corpora), [dot_name])
-    for name in nlp.pipe_names:
-        if nlp.get_pipe_meta(name).factory == ENTLM_FACTORY:
-            examples = islice(corpus(nlp), EXAMPLES_CHECKED)
-            warn_if_nothing_learned(nlp, name, examples)
+    for name in entlm_names(nlp):
+        examples = islice(training_examples(nlp), EXAMPLES_CHECKED)
+        warn_if_nothing_learned(nlp, name, examples)

@@ -11,10 +11,9 @@ from spacy.util import minibatch
 from thinc.api import Adam, fix_random_seed
 from tqdm import tqdm
 
-from .check import warn_if_nothing_learned
+from .check import ENTLM_FACTORY, entlm_names, warn_if_nothing_learned
 from .schedule import steps_to_zero, suitable_learn_rate
 
-ENTLM_FACTORY = "entlm_ner"
 # Adam as the authors set it: transformers' AdamW without weight decay.
 ADAM_EPS = 1e-8
 
@@ -64,7 +63,7 @@ def train(
     if learn_rate is None:
         learn_rate = suitable_learn_rate(_backbone(nlp, names[0]))
     n_steps = epochs * math.ceil(len(data) / batch_size)
-    rates = steps_to_zero(learn_rate, n_steps)
+    rates: Any = steps_to_zero(learn_rate, n_steps)
     optimizer = Adam(rates, L2=0.0, grad_clip=0.0, eps=ADAM_EPS, use_averages=False)
     history: Dict[str, List[float]] = {name: [] for name in names}
     order = random.Random(seed)
@@ -94,10 +93,10 @@ def _prepare(
     label_words: Optional[Dict[str, List[str]]],
 ) -> List[str]:
     """Names of the components to be trained, initialised where they were not."""
-    names = _entlm_names(nlp)
+    names = entlm_names(nlp)
     if not names:
         nlp.add_pipe(ENTLM_FACTORY)
-        names = _entlm_names(nlp)
+        names = entlm_names(nlp)
     for name in names:
         pipe: Any = nlp.get_pipe(name)
         if not pipe.is_initialized:
@@ -111,14 +110,6 @@ def _prepare(
 def _backbone(nlp: Language, name: str) -> str:
     pipe: Any = nlp.get_pipe(name)
     return pipe.model.attrs["settings"].name
-
-
-def _entlm_names(nlp: Language) -> List[str]:
-    return [
-        name
-        for name in nlp.pipe_names
-        if nlp.get_pipe_meta(name).factory == ENTLM_FACTORY
-    ]
 
 
 def _example(nlp: Language, annotated: Annotated) -> Example:

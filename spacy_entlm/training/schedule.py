@@ -4,9 +4,11 @@ import json
 import logging
 import math
 from pathlib import Path
-from typing import Callable, Dict, Iterator, Optional
+from typing import Callable, Dict, Generator, Optional
 
 from spacy.tokens import DocBin
+
+from ..model.masked_lm import backbone_width
 
 logger = logging.getLogger("spacy.entlm")
 
@@ -33,7 +35,7 @@ def decay_to_zero(
     examples: Optional[str] = None,
     backbone: Optional[str] = None,
     shape: str = "linear",
-) -> Iterator[float]:
+) -> Generator[float, None, None]:
     """A schedule that decays to zero at the end of the training, without warm-up
     (`spacy-entlm.decay_to_zero.v1`).
 
@@ -58,7 +60,7 @@ def decay_to_zero(
 
 def steps_to_zero(
     initial_rate: float, n_steps: int, shape: str = "linear"
-) -> Iterator[float]:
+) -> Generator[float, None, None]:
     """The rates of the steps; after the last one the rate stays.
 
     initial_rate (float): Of the first step. n_steps (int): Of the whole training.
@@ -81,10 +83,8 @@ def suitable_learn_rate(backbone: Optional[str]) -> float:
     stored = _stored_learn_rate(Path(backbone))
     if stored is not None:
         return stored
-    from transformers import AutoConfig
-
     try:
-        config = AutoConfig.from_pretrained(backbone, trust_remote_code=False)
+        width = backbone_width(backbone)
     except Exception as err:  # a trained pipeline may no longer have its backbone
         logger.warning(
             "Learning rate %g (the paper's): the width of %r is not known (%s)",
@@ -93,7 +93,7 @@ def suitable_learn_rate(backbone: Optional[str]) -> float:
             type(err).__name__,
         )
         return PAPER_LEARN_RATE
-    return learn_rate_for_width(int(config.hidden_size))
+    return learn_rate_for_width(width)
 
 
 def learn_rate_for_width(width: int) -> float:

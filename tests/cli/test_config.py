@@ -1,0 +1,52 @@
+"""The configs that are shipped, and what spaCy makes of a short one."""
+
+from pathlib import Path
+
+import pytest
+import spacy
+from spacy.cli.init_config import fill_config
+from spacy.cli.train import train
+from spacy.tokens import DocBin
+from thinc.api import Config
+
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+
+
+def test_entlm_config_is_filled(tmp_path):
+    _, filled = fill_config(tmp_path / "filled.cfg", CONFIGS / "entlm.cfg")
+    shipped = Config().from_disk(CONFIGS / "entlm.cfg", interpolate=False)
+    assert filled == shipped
+
+
+def test_settings_are_those_of_the_paper():
+    training = Config().from_disk(CONFIGS / "entlm.cfg")["training"]
+    assert training["batcher"]["size"] == 4
+    assert training["max_epochs"] == 20
+    assert training["optimizer"]["learn_rate"]["shape"] == "linear"
+    assert training["optimizer"]["L2"] == training["optimizer"]["grad_clip"] == 0
+
+
+def test_short_config_becomes_the_same_component(tmp_path):
+    _, filled = fill_config(tmp_path / "filled.cfg", CONFIGS / "base.cfg")
+    shipped = Config().from_disk(CONFIGS / "entlm.cfg")
+    ours, theirs = filled["components"]["entlm_ner"], shipped["components"]["entlm_ner"]
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("config", ["entlm.cfg", "base.cfg"])
+def test_spacy_train_takes_it(config, bert, blank_nlp, make_examples, tmp_path):
+    docs = [eg.reference for eg in make_examples(blank_nlp(bert))]
+    DocBin(docs=docs).to_disk(tmp_path / "train.spacy")
+    fill_config(tmp_path / "filled.cfg", CONFIGS / config)
+    key = (
+        "paths.backbone" if config == "entlm.cfg" else "components.entlm_ner.model.name"
+    )
+    overrides = {
+        "paths.train": str(tmp_path / "train.spacy"),
+        "paths.dev": str(tmp_path / "train.spacy"),
+        "training.max_steps": 3,
+        key: str(bert),
+    }
+    train(tmp_path / "filled.cfg", tmp_path / "out", overrides=overrides)
+    nlp = spacy.load(tmp_path / "out" / "model-last")
+    assert set(nlp.get_pipe("entlm_ner").labels) == {"PER", "LOC", "ORG"}

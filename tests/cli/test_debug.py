@@ -1,0 +1,79 @@
+from pathlib import Path
+
+import pytest
+from spacy.tokens import DocBin
+from typer.testing import CliRunner
+
+from spacy_entlm.cli import entlm_cli
+
+CONFIG = Path(__file__).resolve().parents[2] / "configs" / "entlm.cfg"
+
+
+@pytest.fixture
+def train_file(tmp_path, blank_nlp, bert, make_examples):
+    nlp = blank_nlp(bert)
+    docs = [eg.reference for eg in make_examples(nlp)]
+    path = tmp_path / "train.spacy"
+    DocBin(docs=docs).to_disk(path)
+    return path
+
+
+def debug(*arguments):
+    return CliRunner().invoke(entlm_cli, ["debug", *map(str, arguments)])
+
+
+def test_shows_label_words_entities_and_windows(train_file, bert):
+    result = debug(
+        CONFIG, "--paths.train", train_file, "--paths.backbone", bert,
+        "--paths.label_words", train_file.with_name("none.json"),
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "PER: 8 entities" in result.output
+    assert "label words: " in result.output
+    assert "Windows: 10 for 10 texts" in result.output
+    assert "Words cut for their many pieces: 0" in result.output
+    assert "suits the backbone: 0.001" in result.output
+
+
+def test_pieces_of_a_label_word_are_shown(train_file, bert, tmp_path):
+    words = tmp_path / "words.json"
+    words.write_text('{"PER": ["Johnjohn", "mary"], "LOC": ["paris"], "ORG": ["corp"]}')
+    result = debug(
+        CONFIG, "--paths.train", train_file, "--paths.backbone", bert,
+        "--paths.label_words", words,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "Johnjohn [john ##" in result.output
+
+
+def test_an_unsuitable_learning_rate_is_pointed_out(train_file, bert):
+    result = debug(
+        CONFIG, "--paths.train", train_file, "--paths.backbone", bert,
+        "--training.optimizer.learn_rate.initial_rate", "0.00001",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "far off" in result.output
+
+
+def test_missing_config_is_one_clear_line(tmp_path):
+    result = debug(tmp_path / "none.cfg")
+    assert result.exit_code == 1
+    assert "no such config file" in result.output
+
+
+def test_missing_backbone_is_one_clear_line(train_file, tmp_path):
+    result = debug(
+        CONFIG, "--paths.train", train_file, "--paths.backbone", tmp_path / "no_model"
+    )
+    assert result.exit_code == 1
+    assert "Cannot find the masked LM" in result.output
+    assert "Traceback" not in result.output
+
+
+def test_unknown_setting_is_a_clear_error(train_file, bert):
+    result = debug(
+        CONFIG, "--paths.train", train_file, "--paths.backbone", bert,
+        "--components.entlm_ner.model.windoww", "3",
+    )  # fmt: skip
+    assert result.exit_code == 1
+    assert "windoww" in result.output

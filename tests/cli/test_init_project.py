@@ -1,0 +1,53 @@
+from pathlib import Path
+
+import srsly
+from typer.testing import CliRunner
+
+from spacy_entlm.cli import entlm_cli
+from spacy_entlm.cli.init_project import project_files
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def init_project(folder):
+    return CliRunner().invoke(entlm_cli, ["init-project", str(folder)])
+
+
+def test_writes_the_whole_project(tmp_path):
+    folder = tmp_path / "new" / "project"
+    result = init_project(folder)
+    assert result.exit_code == 0, result.output
+    written = {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+    assert written == set(project_files())
+    for name in ("project.yml", "configs/entlm.cfg", "project/scripts/data.py"):
+        assert (folder / name).read_bytes() == (ROOT / name).read_bytes()
+
+
+def test_every_file_that_a_command_names_is_written(tmp_path):
+    init_project(tmp_path / "p")
+    commands = srsly.read_yaml(tmp_path / "p" / "project.yml")["commands"]
+    for command in commands:
+        for dep in command["deps"]:
+            if "$" not in dep:
+                assert (tmp_path / "p" / dep).exists(), dep
+
+
+def test_takes_an_empty_folder_and_refuses_a_full_one(tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert init_project(empty).exit_code == 0
+    result = init_project(empty)
+    assert result.exit_code == 1
+    assert "is not empty" in result.output
+
+
+def test_refuses_a_file(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("x")
+    result = init_project(path)
+    assert result.exit_code == 1
+    assert path.read_text() == "x"

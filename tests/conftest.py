@@ -1,0 +1,322 @@
+"""Tiny random masked LMs and pipelines, made here: no network, nothing pretrained."""
+
+import os
+
+# Before transformers is imported: a test that asks the hub is a bug.
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["TRANSFORMERS_OFFLINE"] = "1"
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+import pytest
+import spacy
+import torch
+import transformers
+from spacy.training import Example
+from thinc.api import fix_random_seed
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+from tokenizers import decoders as token_decoders
+from tokenizers import processors as token_processors
+
+import spacy_entlm
+
+# One sentence per entity mention pattern; the label words below all occur.
+ANNOTATED = [
+    ("Anna Smith lives in Berlin .", [(0, 10, "PER"), (20, 26, "LOC")]),
+    (
+        "John works for Acme Corp in Paris .",
+        [(0, 4, "PER"), (15, 24, "ORG"), (28, 33, "LOC")],
+    ),
+    (
+        "The Commission met Mary in London .",
+        [(4, 14, "ORG"), (19, 23, "PER"), (27, 33, "LOC")],
+    ),
+    ("Peter left Rome for Berlin .", [(0, 5, "PER"), (11, 15, "LOC"), (20, 26, "LOC")]),
+    ("It rains a lot in Paris .", [(18, 23, "LOC")]),
+    ("Globex Corp hired Anna .", [(0, 11, "ORG"), (18, 22, "PER")]),
+    ("Mary and John met Peter .", [(0, 4, "PER"), (9, 13, "PER"), (18, 23, "PER")]),
+    ("Acme Bank is in London .", [(0, 9, "ORG"), (16, 22, "LOC")]),
+    ("The cat sleeps .", []),
+    ("We met the Commission in Rome .", [(11, 21, "ORG"), (25, 29, "LOC")]),
+]
+LABEL_WORDS = {
+    "PER": ["John", "Mary"],
+    "LOC": ["Paris", "London"],
+    "ORG": ["Corp", "Bank"],
+}
+# What the tokenizers learn their pieces from, next to the sentences above.
+MORE_TEXT = [
+    "a lot of words : he she they see go red green blue house river street",
+    "Café naïve zero-width emoji \U0001f600 \u4e1c\u4eac \u200b tab \t 12345 !?",
+    "MASK SEP CLS mask sep cls unk pad I-PER [ ] < > / s",
+    " ".join(chr(i) for i in range(33, 127)),
+]
+FAMILIES = ["bert", "roberta", "distilbert", "xlm-roberta", "modernbert"]
+N_PIECES = 320
+MAX_PIECES = 64
+SIZES = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 64,
+    "initializer_range": 0.1,
+}
+
+
+def train_text():
+    return [text for text, _ in ANNOTATED] * 3 + MORE_TEXT
+
+
+def make_wordpiece():
+    specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = token_decoders.WordPiece()
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=N_PIECES, special_tokens=specials, show_progress=False
+    )
+    tokenizer.train_from_iterator(train_text(), trainer)
+    ids = [(piece, tokenizer.token_to_id(piece)) for piece in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = token_processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B [SEP]", special_tokens=ids
+    )
+    return tokenizer
+
+
+def make_byte_bpe(specials):
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = token_decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=N_PIECES + 80,
+        special_tokens=specials,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(train_text(), trainer)
+    begin, end = (
+        (piece, tokenizer.token_to_id(piece)) for piece in (specials[0], specials[1])
+    )
+    tokenizer.post_processor = token_processors.RobertaProcessing(
+        sep=end, cls=begin, trim_offsets=True, add_prefix_space=False
+    )
+    return tokenizer
+
+
+def make_unigram():
+    specials = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]
+    )
+    tokenizer.decoder = token_decoders.Metaspace()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=N_PIECES,
+        special_tokens=specials,
+        unk_token="<unk>",
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(train_text(), trainer)
+    tokenizer.post_processor = token_processors.TemplateProcessing(
+        single="<s> $A </s>",
+        special_tokens=[(p, tokenizer.token_to_id(p)) for p in ("<s>", "</s>")],
+    )
+    return tokenizer
+
+
+def build_tokenizer(family):
+    if family == "bert":
+        return transformers.BertTokenizerFast(tokenizer_object=make_wordpiece())
+    if family == "distilbert":
+        return transformers.DistilBertTokenizerFast(tokenizer_object=make_wordpiece())
+    if family == "roberta":
+        specials = ["<s>", "</s>", "<pad>", "<unk>", "<mask>"]
+        return transformers.RobertaTokenizerFast(
+            tokenizer_object=make_byte_bpe(specials)
+        )
+    if family == "xlm-roberta":
+        return transformers.XLMRobertaTokenizerFast(tokenizer_object=make_unigram())
+    names = ["cls_token", "sep_token", "pad_token", "unk_token", "mask_token"]
+    specials = ["[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]"]
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=make_byte_bpe(specials), **dict(zip(names, specials))
+    )
+
+
+def build_lm(family, vocab):
+    """A random masked LM of a family. vocab: its size, and the padding id."""
+    torch.manual_seed(1)
+    if family == "bert":
+        config = transformers.BertConfig(
+            **SIZES, **vocab, max_position_embeddings=MAX_PIECES
+        )
+        return transformers.BertForMaskedLM(config)
+    if family == "distilbert":
+        config = transformers.DistilBertConfig(
+            dim=SIZES["hidden_size"],
+            n_layers=SIZES["num_hidden_layers"],
+            n_heads=SIZES["num_attention_heads"],
+            hidden_dim=SIZES["intermediate_size"],
+            initializer_range=SIZES["initializer_range"],
+            max_position_embeddings=MAX_PIECES,
+            **vocab,
+        )
+        return transformers.DistilBertForMaskedLM(config)
+    # RoBERTa numbers positions from the padding id + 1.
+    first = vocab["pad_token_id"] + 1
+    if family == "roberta":
+        config = transformers.RobertaConfig(
+            **SIZES, **vocab, max_position_embeddings=MAX_PIECES + first
+        )
+        return transformers.RobertaForMaskedLM(config)
+    if family == "xlm-roberta":
+        config = transformers.XLMRobertaConfig(
+            **SIZES, **vocab, max_position_embeddings=MAX_PIECES + first
+        )
+        return transformers.XLMRobertaForMaskedLM(config)
+    config = transformers.ModernBertConfig(
+        **SIZES,
+        **vocab,
+        max_position_embeddings=MAX_PIECES,
+        local_attention=16,
+        **dict.fromkeys(["bos_token_id", "cls_token_id"], 0),
+        **dict.fromkeys(["eos_token_id", "sep_token_id"], 1),
+    )
+    return transformers.ModernBertForMaskedLM(config)
+
+
+@pytest.fixture(scope="session")
+def backbone_folder(tmp_path_factory):
+    """Gives the folder of a tiny backbone by its family; each is made once."""
+    made = {}
+
+    def folder(family):
+        if family not in made:
+            made[family] = tmp_path_factory.mktemp(family)
+            tokenizer = build_tokenizer(family)
+            tokenizer.model_max_length = MAX_PIECES
+            vocab = {
+                "vocab_size": len(tokenizer),
+                "pad_token_id": tokenizer.pad_token_id,
+            }
+            build_lm(family, vocab).save_pretrained(made[family])
+            tokenizer.save_pretrained(made[family])
+        return made[family]
+
+    return folder
+
+
+@pytest.fixture(scope="session", params=FAMILIES)
+def backbone(request, backbone_folder):
+    """The folder of a backbone, of each family in turn."""
+    return backbone_folder(request.param)
+
+
+@pytest.fixture(scope="session")
+def bert(backbone_folder):
+    """The folder of an uncased WordPiece BERT."""
+    return backbone_folder("bert")
+
+
+@pytest.fixture(scope="session")
+def roberta(backbone_folder):
+    """The folder of a byte-level BPE RoBERTa."""
+    return backbone_folder("roberta")
+
+
+def blank_nlp(folder, *, lang="en", name="entlm_ner", model=None, **config):
+    """An empty pipeline with an `entlm_ner` that is not initialised yet."""
+    nlp = spacy.blank(lang)
+    model = {"name": str(folder), **(model or {})}
+    nlp.add_pipe("entlm_ner", name=name, config={"model": model, **config})
+    return nlp
+
+
+@pytest.fixture(scope="session", name="blank_nlp")
+def blank_nlp_fixture():
+    return blank_nlp
+
+
+def annotated_examples(nlp):
+    return [
+        Example.from_dict(nlp.make_doc(text), {"entities": entities})
+        for text, entities in ANNOTATED
+    ]
+
+
+@pytest.fixture(scope="session")
+def annotated():
+    """Pairs of a text and {"entities": ...}, which a tiny backbone can learn."""
+    return [(text, {"entities": entities}) for text, entities in ANNOTATED]
+
+
+@pytest.fixture(scope="session")
+def texts():
+    """The annotated texts."""
+    return [text for text, _ in ANNOTATED]
+
+
+@pytest.fixture(scope="session")
+def label_words():
+    """Label words of the classes of `annotated`."""
+    return {label: list(words) for label, words in LABEL_WORDS.items()}
+
+
+@pytest.fixture(scope="session")
+def make_examples():
+    """Makes Examples of `annotated` for a pipeline."""
+    return annotated_examples
+
+
+@pytest.fixture(scope="session")
+def start_nlp():
+    """Makes an initialised, untrained pipeline: (folder, **config) -> nlp."""
+
+    def start(folder, **config):
+        fix_random_seed(0)
+        nlp = blank_nlp(folder, **config)
+        name = nlp.pipe_names[-1]
+        nlp.config["initialize"]["components"][name] = {"label_words": LABEL_WORDS}
+        nlp.initialize(lambda: annotated_examples(nlp))
+        return nlp
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def fit():
+    """Trains a pipeline until it knows the annotated sentences by heart."""
+
+    def learn(nlp, *, epochs=30, **settings):
+        data = [(text, {"entities": entities}) for text, entities in ANNOTATED]
+        settings = {"label_words": LABEL_WORDS, "learn_rate": 1e-2, **settings}
+        return spacy_entlm.train(nlp, data, epochs=epochs, **settings)
+
+    return learn
+
+
+@pytest.fixture(scope="session")
+def trained_folder(bert, fit, tmp_path_factory):
+    """A pipeline that knows the annotated sentences by heart, saved."""
+    nlp = blank_nlp(bert)
+    fit(nlp)
+    folder = tmp_path_factory.mktemp("trained")
+    nlp.to_disk(folder)
+    return folder
+
+
+@pytest.fixture
+def trained(trained_folder):
+    """That pipeline, loaded: a test may change it."""
+    return spacy.load(trained_folder)
+
+
+def entities(doc):
+    return [(ent.start_char, ent.end_char, ent.label_) for ent in doc.ents]
+
+
+@pytest.fixture(scope="session", name="entities")
+def entities_fixture():
+    """Entities of a Doc as (start, end, label), in characters."""
+    return entities
