@@ -19,6 +19,9 @@ from tokenizers import processors as token_processors
 
 import spacy_entlm
 
+# These models are too small to be shared among threads, which would only wait.
+torch.set_num_threads(1)
+
 # One sentence per entity mention pattern; the label words below all occur.
 ANNOTATED = [
     ("Anna Smith lives in Berlin .", [(0, 10, "PER"), (20, 26, "LOC")]),
@@ -225,8 +228,9 @@ def roberta(backbone_folder):
     return backbone_folder("roberta")
 
 
-def blank_nlp(folder, *, lang="en", name="entlm_ner", model=None, **config):
-    """An empty pipeline with an `entlm_ner` that is not initialised yet."""
+def blank_nlp(folder, *, lang="xx", name="entlm_ner", model=None, **config):
+    """An empty pipeline with an `entlm_ner` that is not initialised yet. Its language
+    is one whose tokenizer is made in no time."""
     nlp = spacy.blank(lang)
     model = {"name": str(folder), **(model or {})}
     nlp.add_pipe("entlm_ner", name=name, config={"model": model, **config})

@@ -7,10 +7,15 @@ decorates its function with `@entlm_cli.command`; import it here to register it.
 from spacy.cli._util import app
 
 from . import (  # noqa: F401
+    annotate,
     convert,
     debug,
     init_project,
+    lexicon,
+    lexicon_wikidata,
+    report,
     sample,
+    search,
 )
 from ._util import entlm_cli
 

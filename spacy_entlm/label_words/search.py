@@ -1,14 +1,20 @@
 """The search for label words in annotated sentences (paper, Eq. 5-8)."""
 
 from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Callable, Dict, Iterable, List, Optional, Tuple
 
 from .words import LabelWordError, LabelWords
 
 OUTSIDE = "O"
+DATA, LM, DATA_LM = "data", "lm", "data-lm"
+METHODS = (DATA, LM, DATA_LM)
 # The paper's settings for virtual label words: Section 4.1, "Implementation".
 TOP_K = 6
 CONFLICT_THRESHOLD = 0.6
+# The LM's best predictions at a word that count: as in the authors' counts.
+LM_TOP_K = 3
 
 TaggedSentence = Iterable[Tuple[str, str]]
 Counts = Dict[str, Counter]
@@ -28,6 +34,16 @@ def count_words(sentences: Iterable[TaggedSentence]) -> Counts:
     return counts
 
 
+def share_of_class(word: str, label: str, counts: Counts) -> float:
+    """Of all occurrences of a word, the share that is labelled with a class; 0 for a
+    word that never occurs (paper, Eq. 8).
+
+    counts (Dict[str, Counter]): The data counts of all classes and "O".
+    """
+    total = sum(counter[word] for counter in counts.values())
+    return counts[label][word] / total if total and label in counts else 0.0
+
+
 def passes_conflict_filter(
     word: str, label: str, counts: Counts, threshold: float = CONFLICT_THRESHOLD
 ) -> bool:
@@ -36,8 +52,7 @@ def passes_conflict_filter(
     counts (Dict[str, Counter]): The data counts of all classes and "O".
     threshold (float): The share of the word's occurrences that must be exceeded.
     """
-    total = sum(counter[word] for counter in counts.values())
-    return total > 0 and counts[label][word] / total > threshold
+    return share_of_class(word, label, counts) > threshold
 
 
 def search_data(
@@ -68,7 +83,7 @@ def search_data(
         ranked = [
             word
             for word, _ in sorted(counts[label].items(), key=lambda item: -item[1])
-            if len(word) > 1 and any(char.isalpha() for char in word)
+            if is_word(word)
         ]
         clear = [
             w for w in ranked if passes_conflict_filter(w, label, counts, threshold)
@@ -81,8 +96,193 @@ def search_data(
         if not words:
             raise LabelWordError(
                 f"Found no label word for {label!r}: no entity of this class in the "
-                f"examples. Give some in [initialize.components] label_words, or "
-                f"annotate an example."
+                f"examples holds a word. Give some in [initialize.components] "
+                f"label_words, or annotate an example."
             )
         found[label] = words
     return found
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How label words are searched.
+
+    method (str): "data" ranks words by how often they are labelled with the class,
+        "lm" by how often the LM predicts them there, "data-lm" by the product.
+    top_k (int): The most words a class gets: 6 for virtual label words, 1 for
+        discrete ones.
+    threshold (float): The conflict filter's.
+    smoothing (bool): With "data-lm", whether a word that only one of the two counts
+        holds counts as 1 in the other; else it is out.
+    RAISES (LabelWordError): If a value is none of these.
+    """
+
+    method: str = "data-lm"
+    top_k: int = TOP_K
+    threshold: float = CONFLICT_THRESHOLD
+    smoothing: bool = False
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise LabelWordError(
+                f"method is one of {', '.join(METHODS)}, not {self.method!r}"
+            )
+        if self.top_k < 1:
+            raise LabelWordError(f"top_k must be at least 1, not {self.top_k}")
+        if not 0 <= self.threshold < 1:
+            raise LabelWordError(
+                f"threshold is a share, from 0 to below 1, not {self.threshold}"
+            )
+        if self.smoothing and self.method != DATA_LM:
+            raise LabelWordError(
+                f"smoothing belongs to the method {DATA_LM}, not to {self.method}"
+            )
+
+    @property
+    def uses_lm(self) -> bool:
+        """Whether LM counts are needed."""
+        return self.method != DATA
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A word that may stand for a class, and the counts behind it.
+
+    word (str): As it was counted.
+    score (int): What it is ranked by.
+    data (int): How often it is labelled with the class.
+    lm (int): How often the LM predicts it for the class.
+    by_class (Dict[str, int]): How often it has each label, "O" among them.
+    ratio (float): The class's share in that, which the conflict filter looks at.
+    pieces (Optional[List[str]]): Its pieces in the backbone's vocabulary, none if that
+        cannot say it; None where no backbone is named.
+    """
+
+    word: str
+    score: int
+    data: int
+    lm: int
+    by_class: Dict[str, int]
+    ratio: float
+    pieces: Optional[List[str]] = None
+
+
+@dataclass
+class ClassSearch:
+    """What the search found for a class.
+
+    chosen: The label words, best first; of several pieces only where words of one
+        piece are lacking.
+    conflicts: Words that would have been chosen, but too often stand elsewhere.
+    unseen: Words that would have been chosen, but are not in the annotated text.
+    multi_piece: Words that would have been chosen, but are no single piece.
+    n_candidates: Words with a score, before any filter.
+    """
+
+    chosen: List[Candidate] = field(default_factory=list)
+    conflicts: List[Candidate] = field(default_factory=list)
+    unseen: List[Candidate] = field(default_factory=list)
+    multi_piece: List[Candidate] = field(default_factory=list)
+    n_candidates: int = 0
+
+    @property
+    def words(self) -> List[str]:
+        """The label words."""
+        return [candidate.word for candidate in self.chosen]
+
+
+def search_label_words(
+    data: Counts,
+    lm: Optional[Counts] = None,
+    settings: SearchSettings = SearchSettings(),
+    *,
+    labels: Optional[Iterable[str]] = None,
+    get_pieces: Optional[Callable[[str], List[str]]] = None,
+) -> Dict[str, ClassSearch]:
+    """Choose the label words of each class (paper, Eq. 5-8).
+
+    data (Dict[str, Counter]): From `count_words`: per class, "O" among them.
+    lm (Optional[Dict[str, Counter]]): What the LM predicts per class; its words have
+        the form of those in `data`.
+    settings (SearchSettings): Method, number of words, filter.
+    labels (Optional[Iterable[str]]): The classes; None: all that are in `data`.
+    get_pieces (Optional[Callable]): Gives a word's pieces in the backbone's vocabulary,
+        none if that cannot say it. Words of one piece are chosen first.
+    RETURNS (Dict[str, ClassSearch]): Per class the words and those left out; a class
+        may have fewer words than asked for, or none. Ties keep the order in which
+        words first appear in `lm`, then in `data`.
+    RAISES (LabelWordError): If the method needs LM counts and there are none.
+    """
+    if settings.uses_lm and lm is None:
+        raise LabelWordError(f"The method {settings.method} needs LM counts")
+    if labels is None:
+        labels = [label for label in data if label != OUTSIDE]
+    lm = lm if lm is not None and settings.uses_lm else {}
+    return {
+        label: _search_class(label, data, lm, settings, get_pieces) for label in labels
+    }
+
+
+def _search_class(
+    label: str,
+    data: Counts,
+    lm: Counts,
+    settings: SearchSettings,
+    get_pieces: Optional[Callable[[str], List[str]]],
+) -> ClassSearch:
+    in_data, in_lm = data.get(label, Counter()), lm.get(label, Counter())
+    ranked = _rank(in_data, in_lm, settings)
+    found = ClassSearch(n_candidates=len(ranked))
+    for word, score in ranked:
+        if len(found.chosen) == settings.top_k:
+            return found
+        by_class = {key: count[word] for key, count in data.items() if count[word]}
+        candidate = Candidate(
+            word,
+            score=score,
+            data=in_data[word],
+            lm=in_lm[word],
+            by_class=by_class,
+            ratio=share_of_class(word, label, data),
+        )
+        if not by_class:
+            found.unseen.append(candidate)
+            continue
+        if candidate.ratio <= settings.threshold:
+            found.conflicts.append(candidate)
+            continue
+        pieces = None if get_pieces is None else get_pieces(word)
+        candidate = replace(candidate, pieces=pieces)
+        if pieces is None or len(pieces) == 1:
+            found.chosen.append(candidate)
+        else:
+            found.multi_piece.append(candidate)
+    n_lacking = settings.top_k - len(found.chosen)
+    found.chosen += [word for word in found.multi_piece if word.pieces][:n_lacking]
+    return found
+
+
+def _rank(
+    in_data: Counter, in_lm: Counter, settings: SearchSettings
+) -> List[Tuple[str, int]]:
+    """Words with their scores, best first; words that score 0 are left out."""
+    # What only one of the two counts holds; 0 makes the product 0.
+    missing = 1 if settings.smoothing else 0
+    scores: Dict[str, int] = {}
+    for word in chain(in_lm, in_data):
+        if settings.method == DATA:
+            score = in_data[word]
+        elif settings.method == LM:
+            score = in_lm[word]
+        else:
+            score = (in_data[word] or missing) * (in_lm[word] or missing)
+        if score and is_word(word):
+            scores[word] = score
+    # A dict keeps the order of first appearance, and sorting is stable.
+    return sorted(scores.items(), key=lambda item: -item[1])
+
+
+def is_word(word: str) -> bool:
+    """Whether a word may stand for a class: more than one character, and a letter
+    among them."""
+    return len(word) > 1 and any(char.isalpha() for char in word)

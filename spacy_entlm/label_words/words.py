@@ -15,11 +15,12 @@ class LabelWordError(ValueError):
     """A label-word map that cannot be used; the message says which class and why."""
 
 
-def check_label_words(label_words: Any) -> LabelWords:
+def check_label_words(label_words: Any, *, tags: bool = True) -> LabelWords:
     """Check a label-word map and bring it into its one form.
 
-    label_words (Mapping[str, Sequence[str]]): Words per class. Where every key
-        carries the prefix of a tag ("I-PER"), the prefixes are taken off.
+    label_words (Mapping[str, Sequence[str]]): Words per class.
+    tags (bool): Where every key carries the prefix of a tag ("I-PER"), take the
+        prefixes off. Not for a map whose keys are classes for sure ("B-CELL").
     RETURNS (Dict[str, List[str]]): The same map, words stripped, repeated words
         left out, order kept.
     RAISES (LabelWordError): If this is no such map.
@@ -32,7 +33,7 @@ def check_label_words(label_words: Any) -> LabelWords:
     keys = list(label_words)
     if not all(isinstance(key, str) and key.strip() for key in keys):
         raise LabelWordError(f"Labels must be non-empty strings, not {keys!r}")
-    tagged = bool(keys) and all(key[:2] in ("B-", "I-") for key in keys)
+    tagged = tags and bool(keys) and all(key[:2] in ("B-", "I-") for key in keys)
     checked: LabelWords = {}
     for key, words in label_words.items():
         label = key[2:] if tagged else key
@@ -48,10 +49,10 @@ def check_label_words(label_words: Any) -> LabelWords:
     return checked
 
 
-def read_label_words(path: Union[str, Path]) -> LabelWords:
+def read_label_words(path: Union[str, Path], *, tags: bool = True) -> LabelWords:
     """Read a label-word map from a JSON file.
 
-    path (Union[str, Path]): The file.
+    path (Union[str, Path]): The file. tags (bool): As in `check_label_words`.
     RETURNS (Dict[str, List[str]]): Words per class.
     RAISES (LabelWordError): If the file is missing, no JSON, or no such map.
     """
@@ -63,7 +64,7 @@ def read_label_words(path: Union[str, Path]) -> LabelWords:
     except json.JSONDecodeError as err:
         raise LabelWordError(f"{path} is not valid JSON: {err}") from err
     try:
-        return check_label_words(data)
+        return check_label_words(data, tags=tags)
     except LabelWordError as err:
         raise LabelWordError(f"{path}: {err}") from err
 

@@ -120,6 +120,7 @@ def build_entlm_v1(
         attrs={
             "settings": settings,
             "is_initialized": is_initialized,
+            "get_labels": get_labels,
             "add_labels": add_labels,
             "fold_word": fold_word,
             "word_pieces": get_word_pieces,
@@ -138,6 +139,12 @@ def get_shim(model: Model) -> EntLMShim:
 def is_initialized(model: Model) -> bool:
     """Whether there is a network."""
     return get_shim(model).network is not None
+
+
+def get_labels(model: Model) -> Optional[List[str]]:
+    """The classes in the order of their label rows; None without a network."""
+    network = get_shim(model).network
+    return None if network is None else list(network.label_words)
 
 
 def get_network(model: Model) -> EntLMNetwork:
@@ -200,6 +207,7 @@ def forward(
 ) -> Tuple[Union[LabelScores, PieceFeatures], Callable]:
     """In prediction: scores of all words. In training: features of all pieces and
     the callback that takes their gradient."""
+    get_shim(model).spare_forked_threads()
     if is_train:
         return _forward_pieces(model, docs)
     return _score_words(model, docs), _no_backprop

@@ -259,9 +259,12 @@ def label_scores(
     for rows in open_rows.split(BLOCK_ROWS):
         vocab = decoder.scores(features[rows])
         wins = top[rows] > vocab.amax(1)
+        if probs is None:  # the normaliser is wanted for entities only
+            rows, vocab = rows[wins], vocab[wins]
         total = torch.logaddexp(vocab.logsumexp(1), label[rows].logsumexp(1))
-        best[rows] = torch.where(wins, top_class[rows], -1)
-        confidence[rows] = torch.where(wins, (top[rows] - total).exp(), 0.0)
         if probs is not None:
             probs[rows] = (label[rows] - total[:, None]).exp()
+            rows, total = rows[wins], total[wins]
+        best[rows] = top_class[rows]
+        confidence[rows] = (top[rows] - total).exp()
     return best, confidence, probs

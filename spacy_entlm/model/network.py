@@ -49,6 +49,8 @@ class EntLMNetwork(torch.nn.Module):
         positions: int64 (n), rows of the flattened windows.
         RETURNS: float32 (n, width).
         """
+        if not len(positions):  # not every backbone takes an empty batch
+            return self.decoder_rows.weight[:0].float()
         features = self.masked_lm(input_ids, attention_mask)
         return features.flatten(0, 1)[positions].float()
 
@@ -76,7 +78,7 @@ class EntLMNetwork(torch.nn.Module):
         label_words (Dict[str, List[str]]): Words of the new classes.
         RAISES (LabelWordError): If a class has no usable word; then none is added.
         """
-        new = check_label_words(label_words)
+        new = check_label_words(label_words, tags=False)
         pieces = label_word_pieces(new, self.tokenizer, multi_piece=multi_piece)
         for label, words in pieces.items():
             self.head.add(*initial_row(self.decoder_rows, words, mean_bias=mean_bias))
@@ -124,7 +126,7 @@ class EntLMNetwork(torch.nn.Module):
                 strict=True,
             )
         )
-        label_words = read_label_words(folder / LABEL_WORDS_FILE)
+        label_words = read_label_words(folder / LABEL_WORDS_FILE, tags=False)
         path = folder / LABEL_ROWS_FILE
         try:
             tensors = load_file(path)
@@ -132,7 +134,12 @@ class EntLMNetwork(torch.nn.Module):
             raise BackboneError(f"Cannot read the label rows {path}: {err}") from err
         rows, biases = tensors.get(ROWS_KEY), tensors.get(BIASES_KEY)
         expected = (len(label_words), network.masked_lm.width)
-        if rows is None or biases is None or rows.shape != expected:
+        if (
+            rows is None
+            or biases is None
+            or rows.shape != expected
+            or biases.shape != expected[:1]
+        ):
             found = {key: tuple(value.shape) for key, value in tensors.items()}
             raise BackboneError(
                 f"{path} does not fit the label words and the model: expected "

@@ -70,7 +70,6 @@ class EntLMShim(PyTorchShim):
 
     def predict(self, inputs: Any) -> torch.Tensor:
         """Features without gradients, at the precision asked for."""
-        self._spare_forked_threads()
         network = cast(EntLMNetwork, self._model)
         network.eval()
         with torch.no_grad(), autocast(self.device, self._precision, network):
@@ -157,9 +156,10 @@ class EntLMShim(PyTorchShim):
             return None
         return deserialize_network(data, **self._load_settings).to(device)
 
-    def _spare_forked_threads(self) -> None:
-        # The threads of a parent that has used PyTorch are gone after a fork, and
-        # waiting for them never ends: a forked worker computes with its own one.
+    def spare_forked_threads(self) -> None:
+        """Compute with one thread in a forked worker, from its first tensor on: the
+        threads of a parent that has used PyTorch are gone after a fork, and waiting
+        for them never ends."""
         if os.getpid() != self._pid:
             torch.set_num_threads(1)
             self._pid = os.getpid()

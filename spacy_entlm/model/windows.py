@@ -181,8 +181,6 @@ def iter_batches(windows: Windows, max_batch_pieces: int) -> Iterator[Batch]:
     """
     order = numpy.argsort(-windows.sizes, kind="stable")
     by_window = _words_by_window(windows)
-    # A window from which no word is read (a page of spaces) is not run at all.
-    order = order[numpy.diff(by_window[1])[order] > 0]
     begin = 0
     while begin < len(order):
         longest = int(windows.sizes[order[begin]])

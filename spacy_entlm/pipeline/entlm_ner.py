@@ -13,7 +13,6 @@ from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example, validate_examples, validate_get_examples
-from spacy.util import split_requirement
 from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer
 from thinc.types import Floats2d
@@ -23,6 +22,7 @@ from ..label_words.words import LabelWordError, LabelWords, check_label_words
 from ..model.types import LabelScores, PieceFeatures
 from .examples import search_in_examples, wanted_labels, word_targets
 from .files import replace_folder
+from .requirement import add_requirement
 
 logger = logging.getLogger("spacy.entlm")
 
@@ -49,10 +49,6 @@ tokenizer_config = {}
 DEFAULT_CONFIG = Config().from_str(default_config)
 # Stands for the component's name in the setting `spans_key`.
 NAME_FIELD = "{name}"
-# What a packaged pipeline asks for: the formats stay the same within 1.x, while the
-# pin that `spacy package` would choose excludes the next minor version.
-DISTRIBUTION = "spacy-entlm"
-REQUIREMENT = f"{DISTRIBUTION}>=1.0.0.dev0,<2"
 
 
 @Language.factory(
@@ -98,11 +94,7 @@ def make_entlm_ner(
         stay and ours fill the gaps.
     scorer (Optional[Callable]): The scoring method.
     """
-    if spans_key is not None:
-        spans_key = spans_key.replace(NAME_FIELD, name)
-    requirements = nlp.meta.setdefault("requirements", [])
-    if not any(split_requirement(req)[0] == DISTRIBUTION for req in requirements):
-        requirements.append(REQUIREMENT)
+    add_requirement(nlp)
     return EntLMNER(
         nlp.vocab,
         model,
@@ -177,7 +169,7 @@ class EntLMNER(TrainablePipe):
             raise ValueError(Errors.E187)
         if label in self._label_words:
             return 0
-        new = check_label_words({label: words or []})
+        new = check_label_words({label: words or []}, tags=False)
         if self.is_initialized:
             self.model.attrs["add_labels"](self.model, new)
         self._label_words.update(new)
@@ -207,7 +199,7 @@ class EntLMNER(TrainablePipe):
         docs (Iterable[Doc]): The Docs.
         entities (Iterable[DocEntities]): From `predict`.
         """
-        labels = [self.vocab.strings.add(label) for label in self.labels]
+        labels = self.labels  # as text: a Doc may have another vocabulary than we
         threshold, overwrite = self.cfg["threshold"], self.cfg["overwrite"]
         for doc, found in zip(docs, entities):
             kept = [] if overwrite else list(doc.ents)
@@ -222,7 +214,7 @@ class EntLMNER(TrainablePipe):
                     scores.append(score)
             doc.set_ents(sorted(kept + ents, key=lambda ent: ent.start))
             if self.cfg["spans_key"] is not None:
-                key = self.cfg["spans_key"]
+                key = self.cfg["spans_key"].replace(NAME_FIELD, self.name)
                 attrs = {"scores": numpy.array(scores, dtype="float32")}
                 doc.spans[key] = SpanGroup(doc, name=key, spans=ents, attrs=attrs)
 
@@ -339,9 +331,7 @@ class EntLMNER(TrainablePipe):
             logger.info("Label words found in the examples: %s", found)
             wanted.update(found)
         self.model.attrs["add_labels"](self.model, wanted)
-        self._label_words = wanted
-        for label in wanted:
-            self.vocab.strings.add(label)
+        self._take_labels(wanted)
         self._rehearsal_model = None
         self.decoder.initialize(get_examples, self.labels)
 
@@ -357,9 +347,9 @@ class EntLMNER(TrainablePipe):
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "EntLMNER":
         """Load from bytes. Settings stay what the config says."""
         deserialize = {
-            "label_words": lambda b: self._take_labels(srsly.json_loads(b)),
             "decoder": self.decoder.from_bytes,
             "model": self.model.from_bytes,
+            "label_words": lambda b: self._take_labels(srsly.json_loads(b)),
         }
         util.from_bytes(data, deserialize, exclude)
         return self
@@ -386,16 +376,23 @@ class EntLMNER(TrainablePipe):
     ) -> "EntLMNER":
         """Load from a folder. Settings stay what the config says."""
         deserialize: Dict[str, Callable[[Path], Any]] = {
+            "decoder": lambda p: self.decoder.from_bytes(p.read_bytes()),
+            "model": self.model.shims[0].from_disk,
             "label_words": lambda p: self._take_labels(
                 srsly.read_json(p.with_suffix(".json"))
             ),
-            "decoder": lambda p: self.decoder.from_bytes(p.read_bytes()),
-            "model": self.model.shims[0].from_disk,
         }
         util.from_disk(Path(path), deserialize, exclude)
         return self
 
     def _take_labels(self, label_words: Any) -> None:
-        self._label_words = check_label_words(label_words)
-        for label in self._label_words:
+        checked = check_label_words(label_words, tags=False)
+        known = self.model.attrs["get_labels"](self.model)
+        if known is not None and known != list(checked):
+            raise LabelWordError(
+                f"[{self.name}] The classes are {list(checked)}, those of the model "
+                f"{known}: the files do not belong together."
+            )
+        self._label_words = checked
+        for label in checked:
             self.vocab.strings.add(label)

@@ -47,12 +47,15 @@ def wanted_labels(
     added (Dict[str, List[str]]): What `add_label` was called with.
     RAISES (LabelWordError): If a map is no label-word map.
     """
-    words = check_label_words(label_words or {})
+    found = labels or entity_labels(get_examples())
+    # A class may be called "B-CELL": keys that are classes are not taken for tags.
+    tags = not any(key in found for key in label_words or {})
+    words = check_label_words(label_words or {}, tags=tags)
     if isinstance(labels, dict):
-        words = {**check_label_words(labels), **words}
+        words = {**check_label_words(labels, tags=False), **words}
     if labels:
         return {label: words.get(label, []) for label in labels}
-    seen = dict.fromkeys([*added, *words, *entity_labels(get_examples())])
+    seen = dict.fromkeys([*added, *words, *found])
     return {label: words.get(label) or added.get(label, []) for label in seen}
 
 

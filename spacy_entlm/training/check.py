@@ -23,6 +23,18 @@ def entlm_names(nlp: Language) -> List[str]:
     ]
 
 
+def annotating_names(nlp: Language, name: str) -> List[str]:
+    """Components before one that annotate Docs while it is trained: those that the
+    config names, and those that cannot be trained, such as a sentencizer."""
+    before = nlp.pipe_names[: nlp.pipe_names.index(name)]
+    named = nlp.config["training"]["annotating_components"]
+    return [
+        other
+        for other in before
+        if other in named or not hasattr(nlp.get_pipe(other), "update")
+    ]
+
+
 def training_examples(nlp: Language) -> Iterable[Example]:
     """The examples of the training corpus that the pipeline's config names."""
     config = nlp.config.interpolate()
@@ -39,15 +51,19 @@ def finds_no_entity(nlp: Language, name: str, examples: Iterable[Example]) -> bo
     nlp (Language): The pipeline. name (str): The component's name.
     examples (Iterable[Example]): Training examples; no more than 100 are looked at.
     """
-    pipe = nlp.get_pipe(name)
+    pipe: Any = nlp.get_pipe(name)
     with_entities: List[Example] = []
     for eg in examples:
         if eg.reference.ents:
             with_entities.append(eg)
         if len(with_entities) >= EXAMPLES_CHECKED:
             break
-    found = pipe.predict([eg.predicted for eg in with_entities])  # type: ignore
-    return bool(with_entities) and not any(len(doc.spans) for doc in found)
+    docs = [eg.predicted for eg in with_entities]
+    # What annotated them in training (sentences, for a span getter) does so here.
+    for other in annotating_names(nlp, name):
+        docs = [nlp.get_pipe(other)(doc) for doc in docs]
+    found = pipe.predict(docs)
+    return bool(docs) and not any(len(entities.spans) for entities in found)
 
 
 def warn_if_nothing_learned(

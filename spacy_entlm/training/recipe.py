@@ -11,7 +11,12 @@ from spacy.util import minibatch
 from thinc.api import Adam, fix_random_seed
 from tqdm import tqdm
 
-from .check import ENTLM_FACTORY, entlm_names, warn_if_nothing_learned
+from .check import (
+    ENTLM_FACTORY,
+    annotating_names,
+    entlm_names,
+    warn_if_nothing_learned,
+)
 from .schedule import steps_to_zero, suitable_learn_rate
 
 # Adam as the authors set it: transformers' AdamW without weight decay.
@@ -67,13 +72,21 @@ def train(
     optimizer = Adam(rates, L2=0.0, grad_clip=0.0, eps=ADAM_EPS, use_averages=False)
     history: Dict[str, List[float]] = {name: [] for name in names}
     order = random.Random(seed)
-    with nlp.select_pipes(enable=names), tqdm(total=n_steps, unit="step") as progress:
+    others = [name for name in nlp.pipe_names if name not in names]
+    annotating = annotating_names(nlp, names[-1])
+    with tqdm(total=n_steps, unit="step") as progress:
         for epoch in range(1, epochs + 1):
             order.shuffle(data)
             losses: Dict[str, float] = {}
             batches = list(minibatch(data, batch_size))
             for batch in batches:
-                nlp.update(batch, sgd=optimizer, losses=losses)
+                nlp.update(
+                    batch,
+                    sgd=optimizer,
+                    losses=losses,
+                    exclude=others,
+                    annotates=annotating,
+                )
                 optimizer.step_schedules()
                 progress.update()
             means = {name: losses[name] / len(batches) for name in names}

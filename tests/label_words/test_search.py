@@ -11,7 +11,7 @@ from spacy_entlm.label_words.words import LabelWordError
 
 
 def tagged(text):
-    """"John/PER lives/O" as pairs."""
+    """Pairs of a word and its class, from text such as John/PER lives/O."""
     return [tuple(pair.rsplit("/", 1)) for pair in text.split()]
 
 
@@ -68,9 +68,7 @@ def test_words_of_one_piece_are_preferred():
         "PER": ["John"]
     }
     # Where there is none, the others still say more than nothing.
-    assert search_data(counts, is_usable=lambda word: False) == {
-        "PER": ["Zyx", "John"]
-    }
+    assert search_data(counts, is_usable=lambda word: False) == {"PER": ["Zyx", "John"]}
 
 
 def test_ambiguous_words_are_taken_where_no_other_is_left():

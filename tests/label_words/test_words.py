@@ -70,3 +70,12 @@ def test_unreadable_file_is_named(tmp_path, content, message):
     with pytest.raises(LabelWordError, match=message) as caught:
         read_label_words(path)
     assert str(path) in str(caught.value)
+
+
+def test_keys_that_are_classes_for_sure_are_left_alone(tmp_path):
+    words = {"B-CELL": ["lymphocyte"]}
+    assert check_label_words(words) == {"CELL": ["lymphocyte"]}
+    assert check_label_words(words, tags=False) == words
+    path = tmp_path / "words.json"
+    path.write_text(json.dumps(words), encoding="utf8")
+    assert read_label_words(path, tags=False) == words

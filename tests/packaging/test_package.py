@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import spacy
 
-from spacy_entlm.pipeline.entlm_ner import REQUIREMENT
+from spacy_entlm.pipeline.requirement import REQUIREMENT
 
 ROOT = Path(__file__).resolve().parents[2]
 PREDICT = """
@@ -39,7 +39,7 @@ def test_packaged_pipeline_gives_the_same_without_network_or_backbone(
 ):
     backbone = tmp_path / "backbone"
     shutil.copytree(bert, backbone)
-    nlp = blank_nlp(backbone)
+    nlp = blank_nlp(backbone, lang="en")
     fit(nlp)
     expected = []
     for doc in nlp.pipe(texts):

@@ -1,0 +1,129 @@
+"""Counts of words per class: of Docs, their sums, and their files."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any, Callable, Collection, Iterable, Iterator, Tuple, Union
+
+from spacy.tokens import Doc
+
+from .search import OUTSIDE, Counts, count_words
+from .words import LabelWordError
+
+TAG_PREFIXES = ("B-", "I-")
+VALUE_SHOWN = 40
+
+
+def count_docs(docs: Iterable[Doc]) -> Counts:
+    """Count how often each word of annotated Docs stands inside each class.
+
+    docs (Iterable[Doc]): With their entities in doc.ents. Words whose annotation is
+        missing do not count.
+    RETURNS (Dict[str, Counter]): Per class, "O" among them, word -> count.
+    """
+
+    def tagged(doc: Doc) -> Iterator[Tuple[str, str]]:
+        for token in doc:
+            if token.ent_iob and not token.is_space:
+                yield token.text, token.ent_type_ or OUTSIDE
+
+    return dict(count_words(tagged(doc) for doc in docs))
+
+
+def merge_counts(parts: Iterable[Counts]) -> Counts:
+    """Add counts up, for instance those of the shards of a corpus.
+
+    parts (Iterable[Dict[str, Counter]]): Word -> count per class.
+    RETURNS (Dict[str, Counter]): The sums, in order of first appearance.
+    """
+    total: Counts = {}
+    for counts in parts:
+        for label, counter in counts.items():
+            total.setdefault(label, Counter()).update(counter)
+    return total
+
+
+def fold_counts(counts: Counts, fold: Callable[[str], str]) -> Counts:
+    """Count words by the form in which a backbone reads them.
+
+    counts (Dict[str, Counter]): Word -> count per class.
+    fold (Callable[[str], str]): Gives that form; empty: the word is left out.
+    RETURNS (Dict[str, Counter]): Words of one form are added up.
+    """
+    folded: Counts = {}
+    for label, counter in counts.items():
+        folded[label] = Counter()
+        for word, count in counter.items():
+            form = fold(word)
+            if form:
+                folded[label][form] += count
+    return folded
+
+
+def strip_tags(counts: Counts, labels: Collection[str]) -> Counts:
+    """Take the prefixes of tags off the keys ("I-PER"), if every key has one.
+
+    counts (Dict[str, Counter]): Word -> count per tag or class.
+    labels (Collection[str]): Classes that are known. A key that is one of them is
+        no tag, though it may look like one ("B-CELL").
+    """
+    tagged = all(key.startswith(TAG_PREFIXES) for key in counts)
+    if not tagged or any(key in labels for key in counts):
+        return counts
+    return merge_counts({key[2:]: counter} for key, counter in counts.items())
+
+
+def read_counts(path: Union[str, Path]) -> Counts:
+    """Read counts of words per class from a JSON file.
+
+    path (Union[str, Path]): The file.
+    RETURNS (Dict[str, Counter]): Word -> count per class.
+    RAISES (LabelWordError): If the file is missing, no JSON, or holds something else.
+    """
+    path = Path(path)
+    try:
+        data = json.loads(path.read_text(encoding="utf8"))
+    except (OSError, UnicodeDecodeError) as err:
+        raise LabelWordError(f"Cannot read counts from {path}: {err}") from err
+    except json.JSONDecodeError as err:
+        raise LabelWordError(f"{path} is not valid JSON: {err}") from err
+    if not isinstance(data, dict):
+        raise _wrong_form(path, "the file", data)
+    counts: Counts = {}
+    for label, words in data.items():
+        if not isinstance(words, dict):
+            raise _wrong_form(path, repr(label), words)
+        for word, count in words.items():
+            if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+                raise _wrong_form(path, f"{label!r}, {word!r}", count)
+        if label.strip():
+            counts[label] = Counter(words)
+        elif words:
+            raise LabelWordError(
+                f"{path}: a label is empty, but has {len(words)} words"
+            )
+    return counts
+
+
+def write_counts(counts: Counts, path: Path) -> None:
+    """Write counts of words per class as JSON, one class a line.
+
+    counts (Dict[str, Counter]): Word -> count per class.
+    path (Path): The file.
+    """
+    lines = [
+        f"{json.dumps(label, ensure_ascii=False)}: "
+        f"{json.dumps(dict(counter), ensure_ascii=False)}"
+        for label, counter in counts.items()
+    ]
+    path.write_text("{" + ",\n ".join(lines) + "}\n", encoding="utf8")
+
+
+def _wrong_form(path: Path, place: str, value: Any) -> LabelWordError:
+    shown = str(value)
+    if len(shown) > VALUE_SHOWN:
+        shown = f"{shown[:VALUE_SHOWN]}..."
+    return LabelWordError(
+        f'{path} holds no counts of the form {{"PER": {{"word": 3}}}}: {place} is '
+        f"{type(value).__name__} {shown!r}"
+    )

@@ -1,0 +1,1 @@
+"""Lexicons: read and write, build from Wikidata, find their names in text."""

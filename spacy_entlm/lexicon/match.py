@@ -1,0 +1,339 @@
+"""The names of a lexicon in text: longest match with an Aho-Corasick automaton.
+
+Names and texts are compared as sequences of runs of letters and digits, and single
+other characters: "U.S." is U . S . whether a tokenizer splits it or not. A match
+begins and ends where words of the text do. Typographic quotes and dashes equal plain
+ones, and composed letters decomposed ones.
+"""
+
+import re
+import unicodedata
+from itertools import accumulate
+from typing import (
+    Collection,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    Union,
+)
+
+from ahocorasick_rs import BytesAhoCorasick
+from spacy.tokens import Doc, Span
+
+from ..corpus.errors import CorpusError
+from .entries import Entry, choose_label
+
+EXACT = "exact"
+LOWER = "lower"
+CAPITALISED = "capitalised"
+CASE_RULES = (EXACT, LOWER, CAPITALISED)
+
+# Written small inside capitalised names of the languages whose names are written in
+# Latin letters: "University of the Arts", "Sociedad de San Vicente y Santa Ana".
+CONNECTING_WORDS = frozenset(
+    {"a", "al", "and", "at", "bin", "by", "d", "da", "das", "de", "del", "della"}
+    | {"den", "der", "des", "di", "do", "dos", "du", "e", "el", "en", "et", "for"}
+    | {"from", "ibn", "in", "l", "la", "las", "le", "les", "los", "of", "on", "s"}
+    | {"the", "to", "und", "van", "von", "y", "zu", "zum", "zur"}
+)
+
+_ATOM = re.compile(r"\w+|[^\w\s]")
+_PLAIN = str.maketrans("‘’‛′“”‟″‐‑‒–—−", "''''\"\"\"\"------")
+# Both are blanks for the pattern above, so no atom holds them.
+_END = b"\x1f"
+_LINE_BREAK = b"\x1e" + _END
+# Distinct words of text whose encoding is kept: some 200 MB, in long runs only.
+_MAX_CACHED_WORDS = 1_000_000
+
+Words = Union[Doc, Sequence[str]]
+
+
+class Match(NamedTuple):
+    """A name in a text: its first word, the word after it, its class, the name."""
+
+    start: int
+    end: int
+    label: str
+    name: str
+
+
+class Matches(NamedTuple):
+    """What is found in a text: names with a class, and those left out as ambiguous."""
+
+    labelled: List[Match]
+    ambiguous: List[Match]
+
+
+class _Name(NamedTuple):
+    text: str
+    label: Optional[str]
+    # As the lexicon writes it, if it writes it with a capital.
+    spelling: Optional[bytes]
+
+
+class _Encoder(Dict[str, bytes]):
+    """Words to what the automaton reads; each distinct word is encoded once."""
+
+    def __init__(self, fold: bool) -> None:
+        super().__init__()
+        self.fold = fold
+
+    def __missing__(self, word: str) -> bytes:
+        encoded = encode(word, fold=self.fold)
+        if not encoded and "\n" in word:
+            encoded = _LINE_BREAK
+        if len(self) >= _MAX_CACHED_WORDS:
+            self.clear()
+        self[word] = encoded
+        return encoded
+
+
+def encode(text: str, *, fold: bool) -> bytes:
+    """Write a text as the automaton reads it.
+
+    text (str): A name or a word.
+    fold (bool): Whether case is disregarded.
+    RETURNS (bytes): Its atoms, each with an end mark; empty for blanks.
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text.translate(_PLAIN))
+    atoms = _ATOM.findall(text.casefold() if fold else text)
+    if not atoms:
+        return b""
+    # Lone surrogates, which a Doc cannot hold but a list of words can, stay apart.
+    return ("\x1f".join(atoms) + "\x1f").encode("utf-8", "surrogatepass")
+
+
+class LexiconMatcher:
+    """Finds the names of a lexicon in texts.
+
+    At each place the longest name that fits is taken, from left to right. A name that
+    is under several labels gets the heaviest; if none is heavier than the others, its
+    words stay without a label, those of a shorter name inside it too.
+
+    entries (Iterable[Entry]): The lexicon.
+    case (str): "exact": the text spells the name as the lexicon does. "lower": case is
+        disregarded. "capitalised": case is disregarded, but the words in the text must
+        be capitalised: each has a capital or has no case, except connecting words
+        ("of", "de") after the first, and except where the text has the very spelling
+        of a lexicon that writes this name with a capital.
+    min_length (int): Leave out names of fewer characters.
+    stop_words (Collection[str]): Leave out names that are one of these words, in any
+        case.
+    skip_initial (bool): Leave out single words at the start of a sentence, whose
+        capital says nothing, unless a name of the same label comes right behind.
+    RAISES (CorpusError): If the case rule is unknown, or no name is left.
+    """
+
+    def __init__(
+        self,
+        entries: Iterable[Entry],
+        *,
+        case: str = EXACT,
+        min_length: int = 1,
+        stop_words: Collection[str] = (),
+        skip_initial: bool = False,
+    ) -> None:
+        if case not in CASE_RULES:
+            raise CorpusError(
+                f"unknown case rule {case!r}: choose {', '.join(CASE_RULES)}"
+            )
+        self.case = case
+        self.skip_initial = skip_initial
+        self.n_excluded = 0
+        self._encoder = _Encoder(fold=case != EXACT)
+        groups = self._group(entries, min_length, stop_words)
+        if not groups:
+            raise CorpusError(
+                f"no name is left to match ({self.n_excluded:,} are stop words or "
+                "too short): lower the minimum length or give fewer stop words"
+            )
+        self._names = [self._make_name(group) for group in groups.values()]
+        self._automaton = BytesAhoCorasick(_END + key for key in groups)
+
+    def __len__(self) -> int:
+        """Count the names that are told apart.
+
+        RETURNS (int): Spellings that case does not make different count once.
+        """
+        return len(self._names)
+
+    @property
+    def ambiguous_names(self) -> List[str]:
+        """Names under several labels of which none is heavier (List[str])."""
+        return [name.text for name in self._names if name.label is None]
+
+    def match(self, words: Words) -> Matches:
+        """Find the names in one text.
+
+        words (Union[Doc, Sequence[str]]): A Doc, or the words of a sentence.
+        RETURNS (Matches): From left to right, none overlapping another.
+        """
+        texts = [token.text for token in words] if isinstance(words, Doc) else words
+        candidates = self._find(texts)
+        candidates.sort(key=lambda c: (c[0], -c[1]))
+        found = Matches([], [])
+        last = 0
+        for start, end, i in candidates:
+            if start < last:
+                continue
+            last = end
+            name, label, _ = self._names[i]
+            kind = found.ambiguous if label is None else found.labelled
+            kind.append(Match(start, end, label or "", name))
+        if self.skip_initial and (found.labelled or found.ambiguous):
+            starts = _sentence_starts(words)
+            return Matches(*(_without_initial(kind, starts) for kind in found))
+        return found
+
+    def pipe(self, texts: Iterable[Words]) -> Iterator[Matches]:
+        """Find the names in a stream of texts.
+
+        texts (Iterable[Union[Doc, Sequence[str]]]): Docs or words of sentences.
+        YIELDS (Matches): What is found in each, in order.
+        """
+        return map(self.match, texts)
+
+    def _group(
+        self,
+        entries: Iterable[Entry],
+        min_length: int,
+        stop_words: Collection[str],
+    ) -> Dict[bytes, Tuple[Entry, ...]]:
+        """Bring together the entries that no text can tell apart."""
+        stops = {word.casefold() for word in stop_words}
+        # Tuples, of which nearly all have one entry, take half the memory of lists.
+        groups: Dict[bytes, Tuple[Entry, ...]] = {}
+        for entry in entries:
+            name = entry.name
+            if len(name) < min_length or (stops and name.casefold() in stops):
+                self.n_excluded += 1
+                continue
+            key = encode(name, fold=self._encoder.fold)
+            if key:
+                groups[key] = (*groups.get(key, ()), entry)
+        return groups
+
+    def _make_name(self, group: Sequence[Entry]) -> _Name:
+        weights: Dict[str, Optional[float]] = {}
+        for entry in group:
+            known = weights.setdefault(entry.label, entry.weight)
+            if entry.weight is not None:
+                weights[entry.label] = max(entry.weight, known or 0.0)
+        name = group[0].name
+        spelling = None
+        if self.case == CAPITALISED:
+            spelled = (e.name for e in group if e.name != e.name.lower())
+            spelling = encode(next(spelled, ""), fold=False) or None
+        return _Name(name, choose_label(weights), spelling)
+
+    def _find(self, words: Sequence[str]) -> List[Tuple[int, int, int]]:
+        """Find all names that begin and end with words: first word, end, number."""
+        encoded = list(map(self._encoder.__getitem__, words))
+        text = _END + b"".join(encoded)
+        found = self._automaton.find_matches_as_indexes(text, overlapping=True)
+        if not found:
+            return []
+        # Where the words begin, counted without the mark in front; a word that is
+        # blank begins where the next one does, which takes its place.
+        offsets = accumulate(map(len, encoded), initial=0)
+        begins = {offset: i for i, offset in enumerate(offsets)}
+        candidates = []
+        for number, first, after in found:
+            start, end = begins.get(first), begins.get(after - 1)
+            if start is None or end is None:
+                continue
+            while not encoded[end - 1]:
+                end -= 1
+            if self.case != CAPITALISED or self._is_capitalised(
+                words[start:end], number
+            ):
+                candidates.append((start, end, number))
+        return candidates
+
+    def _is_capitalised(self, words: Sequence[str], number: int) -> bool:
+        for i, word in enumerate(words):
+            if word.islower() and (i == 0 or word not in CONNECTING_WORDS):
+                break
+        else:
+            return True
+        spelling = self._names[number].spelling
+        return spelling is not None and spelling == b"".join(
+            encode(word, fold=False) for word in words
+        )
+
+
+def annotate(
+    docs: Iterable[Doc], matcher: LexiconMatcher, *, join: bool = False
+) -> Iterator[Tuple[Doc, Matches]]:
+    """Set the entities of Docs to what a lexicon says, in place of those they have.
+
+    docs (Iterable[Doc]): The Docs; changed in place.
+    matcher (LexiconMatcher): Finds the names.
+    join (bool): Make one entity of neighbouring names of one label, as of a given name
+        and a surname.
+    YIELDS (Tuple[Doc, Matches]): Each Doc with what was found in it, not joined.
+    """
+    for doc in docs:
+        matches = matcher.match(doc)
+        found = matches.labelled
+        doc.set_ents(
+            [
+                Span(doc, match.start, match.end, label=match.label)
+                for match in (join_neighbours(found) if join else found)
+            ]
+        )
+        yield doc, matches
+
+
+def join_neighbours(matches: Iterable[Match]) -> List[Match]:
+    """Make one match of neighbouring ones of one label.
+
+    matches (Iterable[Match]): From left to right.
+    RETURNS (List[Match]): Joined ones have their names with blanks between them.
+    """
+    joined: List[Match] = []
+    for match in matches:
+        last = joined[-1] if joined else None
+        if last and last.end == match.start and last.label == match.label:
+            name = f"{last.name} {match.name}"
+            joined[-1] = Match(last.start, match.end, match.label, name)
+        else:
+            joined.append(match)
+    return joined
+
+
+def _without_initial(matches: Sequence[Match], starts: Set[int]) -> List[Match]:
+    kept = []
+    for match, following in zip(matches, [*matches[1:], None]):
+        is_alone = (
+            following is None
+            or following.start > match.end
+            or following.label != match.label
+        )
+        if match.end - match.start > 1 or match.start not in starts or not is_alone:
+            kept.append(match)
+    return kept
+
+
+def _sentence_starts(words: Words) -> Set[int]:
+    """Find the first word of each sentence that is more than a quote or a dash."""
+    if isinstance(words, Doc):
+        firsts = {token.i for token in words if token.is_sent_start}
+        texts: Sequence[str] = [token.text for token in words]
+    else:
+        firsts, texts = set(), words
+    starts = set()
+    waiting = True
+    for i, text in enumerate(texts):
+        waiting = waiting or i in firsts
+        if waiting and any(map(str.isalnum, text)):
+            starts.add(i)
+            waiting = False
+    return starts

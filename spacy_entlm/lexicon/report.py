@@ -1,0 +1,112 @@
+"""What a lexicon matched in a text, for people to look at."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Dict, List, Tuple
+
+from spacy.scorer import PRFScore
+from spacy.tokens import Doc
+
+from .match import Matches
+
+# So many show at a glance which names should be stop words.
+N_NAMES_SHOWN = 20
+_N_AMBIGUOUS_SHOWN = 10
+
+
+@dataclass
+class MatchReport:
+    """Counts of what was matched.
+
+    docs (int): Texts, mostly sentences.
+    matched_docs (int): Those with a match.
+    words (int): Words in all of them.
+    labels (Counter[str]): Matches per label.
+    names (Counter[Tuple[str, str]]): Matches per name and label.
+    ambiguous (Counter[str]): Places where a name was left out that is under several
+        labels of equal weight, per name.
+    """
+
+    docs: int = 0
+    matched_docs: int = 0
+    words: int = 0
+    labels: Counter[str] = field(default_factory=Counter)
+    names: Counter[Tuple[str, str]] = field(default_factory=Counter)
+    ambiguous: Counter[str] = field(default_factory=Counter)
+
+    def add(self, n_words: int, matches: Matches) -> None:
+        """Add what was found in a text.
+
+        n_words (int): Its words.
+        matches (Matches): What was found.
+        """
+        self.docs += 1
+        self.words += n_words
+        self.matched_docs += bool(matches.labelled)
+        self.labels.update(match.label for match in matches.labelled)
+        self.names.update((match.name, match.label) for match in matches.labelled)
+        self.ambiguous.update(match.name for match in matches.ambiguous)
+
+    def lines(self) -> List[str]:
+        """Render the report.
+
+        RETURNS (List[str]): Short lines: counts per label, the most frequent names,
+            the ambiguous ones; or a notice that nothing matched.
+        """
+        n_matches = self.labels.total()
+        lines = [
+            f"{self.docs:,} docs, {self.words:,} words: {n_matches:,} matches in "
+            f"{self.matched_docs:,} docs"
+        ]
+        width = max((len(label) for label in self.labels), default=0)
+        for label, count in sorted(self.labels.items()):
+            lines.append(f"  {label:<{width}} {count:,}")
+        if self.names:
+            lines.append("Most frequent names:")
+        for (name, label), count in self.names.most_common(N_NAMES_SHOWN):
+            lines.append(f"  {label:<{width}} {name} {count:,}")
+        if self.ambiguous:
+            shown = ", ".join(
+                f"{name} {count:,}"
+                for name, count in self.ambiguous.most_common(_N_AMBIGUOUS_SHOWN)
+            )
+            lines.append(
+                f"{self.ambiguous.total():,} places of {len(self.ambiguous):,} names "
+                f"under several labels of equal weight: left out ({shown})"
+            )
+        if not n_matches:
+            lines.append(
+                "No name of the lexicon occurs in the text: check the case rule, the "
+                "label map and the language"
+            )
+        return lines
+
+
+@dataclass
+class WordScores:
+    """How many words a lexicon labels as the gold annotation does.
+
+    A lexicon of single given names and surnames finds half of a person's name: as an
+    entity that is wrong, yet the word is right, and words are what label words are
+    searched in.
+
+    labels (Dict[str, PRFScore]): Per label.
+    """
+
+    labels: Dict[str, PRFScore] = field(default_factory=dict)
+
+    def add(self, found: Doc, gold: Doc) -> None:
+        """Add the words of a Doc.
+
+        found (Doc): With the matches in doc.ents.
+        gold (Doc): The same words with the gold entities; words without annotation do
+            not count.
+        """
+        for mine, theirs in zip(found, gold):
+            if theirs.ent_iob_ == "":
+                continue
+            for label in {mine.ent_type_, theirs.ent_type_} - {""}:
+                score = self.labels.setdefault(label, PRFScore())
+                score.tp += mine.ent_type_ == theirs.ent_type_
+                score.fp += mine.ent_type_ == label != theirs.ent_type_
+                score.fn += theirs.ent_type_ == label != mine.ent_type_

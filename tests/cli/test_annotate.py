@@ -1,0 +1,219 @@
+import gzip
+import json
+import lzma
+from pathlib import Path
+
+import pytest
+import spacy
+from spacy.tokens import DocBin
+from typer.testing import CliRunner
+
+from spacy_entlm.cli import entlm_cli
+
+ROOT = Path(__file__).parents[2]
+SHARED = ROOT.parent / "shared" / "data"
+NEWS = ROOT / "project" / "assets" / "news"
+
+LEXICON = "Lima\tLOC\nNew York\tLOC\nAnn\tPER\nRuiz\tPER\nJordan\tLOC\nJordan\tPER\n"
+TEXT = "Ann Ruiz left New York for Lima.\n\nJordan saw Lima.\n"
+GOLD = "[Ann Ruiz](PER) left [New York](LOC) for Lima.\nShe saw [Lima](LOC).\n"
+
+
+@pytest.fixture
+def annotate(tmp_path, monkeypatch):
+    """Run the command in a folder of its own, that holds a lexicon and texts."""
+    monkeypatch.chdir(tmp_path)
+    Path("lexicon.tsv").write_text(LEXICON)
+    Path("plain.txt").write_text(TEXT)
+    Path("gold.txt").write_text(GOLD)
+
+    def annotate(*args):
+        return CliRunner().invoke(entlm_cli, ["annotate", *map(str, args)])
+
+    return annotate
+
+
+def read_docbin(path):
+    return list(DocBin().from_disk(path).get_docs(spacy.blank("en").vocab))
+
+
+def entities(path):
+    return [[(e.text, e.label_) for e in doc.ents] for doc in read_docbin(path)]
+
+
+def test_plain_text_is_annotated_and_reported(annotate):
+    result = annotate("lexicon.tsv", "plain.txt", "out.spacy")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines() == [
+        "5 names to match",
+        "1 names are under several labels of equal weight: they get no label",
+        "2 docs, 12 words: 5 matches in 2 docs",
+        "  LOC 3",
+        "  PER 2",
+        "Most frequent names:",
+        "  LOC Lima 2",
+        "  PER Ann 1",
+        "  PER Ruiz 1",
+        "  LOC New York 1",
+        "1 places of 1 names under several labels of equal weight: left out (Jordan 1)",
+        "Wrote out.spacy",
+    ]
+    assert entities("out.spacy") == [
+        [("Ann", "PER"), ("Ruiz", "PER"), ("New York", "LOC"), ("Lima", "LOC")],
+        [("Lima", "LOC")],
+    ]
+    assert all(doc.has_annotation("ENT_IOB") for doc in read_docbin("out.spacy"))
+
+
+@pytest.mark.parametrize("name, pack", [("t.txt.xz", lzma), ("t.txt.gz", gzip)])
+def test_packed_text_is_read(annotate, name, pack):
+    Path(name).write_bytes(pack.compress(TEXT.encode("utf-8")))
+    assert annotate("lexicon.tsv", name, "out.jsonl").exit_code == 0
+    lines = Path("out.jsonl").read_text().splitlines()
+    assert json.loads(lines[1]) == {
+        "text": ["Jordan", "saw", "Lima", "."],
+        "label": ["O", "O", "B-LOC", "O"],
+    }
+
+
+def test_gold_entities_are_measured_and_replaced(annotate):
+    result = annotate("lexicon.tsv", "gold.txt", "out.spacy")
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    start = lines.index("Against 3 gold entities, in percent:")
+    loc, per, all_ = lines[start + 1 : start + 4]
+    assert loc.startswith("  LOC precision  66.7 recall 100.0 F1  80.0; of words ")
+    assert per.startswith("  PER precision   0.0 recall   0.0 F1   0.0; of words ")
+    assert per.endswith("precision 100.0 recall 100.0 F1 100.0")
+    assert all_.startswith("  all precision  40.0 recall  66.7 F1  50.0")
+    assert entities("out.spacy")[1] == [("Lima", "LOC")]
+
+
+def test_joined_names_are_one_entity(annotate):
+    result = annotate("lexicon.tsv", "gold.txt", "out.spacy", "--join")
+    assert "  PER precision 100.0 recall 100.0" in result.stdout
+    assert entities("out.spacy")[0][0] == ("Ann Ruiz", "PER")
+
+
+def test_gold_may_be_left_unmeasured(annotate):
+    result = annotate("lexicon.tsv", "gold.txt", "out.spacy", "--no-gold")
+    assert result.exit_code == 0 and "Against" not in result.stdout
+
+
+def test_a_docbin_need_not_be_annotated(annotate):
+    nlp = spacy.blank("en")
+    DocBin(docs=[nlp("Ann saw Lima."), nlp("")]).to_disk("in.spacy")
+    result = annotate("lexicon.tsv", "in.spacy", "out.spacy")
+    assert result.exit_code == 0, result.stderr
+    assert entities("out.spacy") == [[("Ann", "PER"), ("Lima", "LOC")]]
+    assert "Against" not in result.stdout
+
+
+def test_words_of_json_lines_are_annotated(annotate):
+    Path("in.jsonl").write_text('{"text": ["Lima", ","], "label": ["O", "O"]}\n')
+    assert annotate("lexicon.tsv", "in.jsonl", "out.jsonl").exit_code == 0
+    assert json.loads(Path("out.jsonl").read_text())["label"] == ["B-LOC", "O"]
+
+
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        ([], ["Lima"]),
+        (["--case", "lower"], ["Lima", "LIMA", "lima"]),
+        (["--case", "capitalised"], ["Lima", "LIMA"]),
+        (["--case", "lower", "--skip-initial"], ["LIMA", "lima"]),
+    ],
+)
+def test_case_rules(annotate, options, expected):
+    Path("in.txt").write_text("Lima saw LIMA lima")
+    Path("names.txt").write_text("Lima")
+    result = annotate("names.txt", "in.txt", "out.spacy", "--label", "X", *options)
+    assert result.exit_code == 0, result.stderr
+    assert [text for text, _ in entities("out.spacy")[0]] == expected
+
+
+def test_stop_words_and_minimum_length(annotate):
+    Path("in.txt").write_text("It is Lima or Ann Will")
+    Path("names.txt").write_text("It\nLima\nAnn\nWill")
+    Path("stops.txt").write_text("ann\n")
+    args = ["names.txt", "in.txt", "out.spacy", "--label", "X"]
+    annotate(*args, "--stop-words", "stops.txt", "--min-length", 3)
+    assert entities("out.spacy") == [[("Lima", "X"), ("Will", "X")]]
+    result = annotate(*args, "--stop-words", "auto")
+    assert entities("out.spacy") == [[("Lima", "X"), ("Ann", "X")]]
+    assert "2 entries that are stop words or too short: left out" in result.stdout
+
+
+def test_label_map_applies(annotate):
+    result = annotate("lexicon.tsv", "plain.txt", "out.spacy", "--map", "PER=person")
+    assert result.exit_code == 0
+    assert entities("out.spacy")[1] == [("Jordan", "person")]
+    assert "types that the label map does not name" in result.stdout
+
+
+def test_text_without_any_match_gives_a_notice(annotate):
+    Path("in.txt").write_text("nothing here\n")
+    result = annotate("lexicon.tsv", "in.txt", "out.spacy")
+    assert result.exit_code == 0
+    assert "No name of the lexicon occurs in the text" in result.stdout
+    assert entities("out.spacy") == [[]]
+
+
+def test_text_that_looks_annotated_can_be_read_as_text(annotate):
+    args = ["lexicon.tsv", "gold.txt", "out.spacy", "--format", "text"]
+    assert annotate(*args).exit_code == 0
+    assert read_docbin("out.spacy")[0].text.startswith("[Ann Ruiz](PER)")
+
+
+@pytest.mark.parametrize(
+    "args, text",
+    [
+        (["none.tsv", "plain.txt", "out.spacy"], "none.tsv: no such file"),
+        (["lexicon.tsv", "none.txt", "out.spacy"], "none.txt: no such file"),
+        (["lexicon.tsv", "none.spacy", "out.spacy"], "none.spacy: No such file"),
+        (["lexicon.tsv", "plain.txt", "out.txt"], "end its name in .spacy or .jsonl"),
+        (["lexicon.tsv", "gold.spacy", "gold.spacy"], "is the input too"),
+        (["lexicon.tsv", "gold.spacy", "out.spacy"], "no DocBin, or a damaged one"),
+        (["lexicon.tsv", "empty.txt", "out.spacy"], "the file is empty"),
+        (["lexicon.tsv", "latin.txt", "out.spacy"], "line 2: not UTF-8: byte 0xfc"),
+        (["lexicon.tsv", "long.txt", "out.spacy"], "long.txt, line 2: spaCy refuses"),
+        (["lexicon.tsv", "plain.txt", "out.spacy", "--gold"], "has no entities"),
+        (["lexicon.tsv", "plain.txt", "out.spacy", "--map", "A=B"], "maps none of"),
+        (["lexicon.tsv", "plain.txt", "out.spacy", "--case", "no"], "unknown case"),
+        (["lexicon.tsv", "plain.txt", "out.spacy", "--min-length", "99"], "no name is"),
+        (["lexicon.tsv", "plain.txt", "out.spacy", "--stop-words", "x"], "x: no such"),
+        (["lexicon.tsv", "plain.txt", "out.spacy", "--lang", "qq"], "--lang qq"),
+    ],
+)
+def test_bad_input_is_one_line_and_writes_nothing(annotate, args, text):
+    Path("empty.txt").write_text("\n")
+    Path("latin.txt").write_bytes(b"Lima\nM\xfcller\n")
+    Path("gold.spacy").write_bytes(b"no DocBin")
+    Path("long.txt").write_text("Lima\n" + "x" * 1_000_001)
+    result = annotate(*args)
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert text in line
+    assert not Path("out.spacy").exists()
+
+
+def test_help_has_an_example(annotate):
+    assert "annotate lexicon.jsonl unlabeled.txt" in annotate("--help").stdout
+
+
+def test_lexicon_of_the_project_suits_its_corpus(annotate):
+    result = annotate(NEWS / "lexicon.jsonl", NEWS / "train.txt", "out.spacy", "--join")
+    assert result.exit_code == 0, result.stderr
+    lines = [line.split() for line in result.stdout.splitlines()]
+    words = {line[0]: line for line in lines if "words" in line and "recall" in line}
+    for label, least in {"LOC": 75, "MISC": 75, "ORG": 75, "PER": 75}.items():
+        row = words[label]
+        assert float(row[row.index("words") + 2]) > least
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="no shared data")
+def test_real_gold_is_measured(annotate):
+    path = SHARED / "wikigold" / "dev.jsonl"
+    result = annotate(NEWS / "lexicon.jsonl", path, "out.spacy", "--join")
+    assert result.exit_code == 0, result.stderr
+    assert "Against 650 gold entities" in result.stdout

@@ -1,0 +1,150 @@
+import json
+import lzma
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from spacy_entlm.cli import entlm_cli
+from spacy_entlm.lexicon.readers import read_lexicon
+
+TSV = (
+    "Lima\tGPE\tatlas\nRome\tGPE\tatlas\nAnn\tPERSON\tbook\nRome\tPERSON\tbook\n"
+    "Monday\tDATE\tcalendar\nLima\tGPE\tbook\n"
+)
+MAP = "PERSON=PER GPE=LOC"
+
+
+@pytest.fixture
+def lexicon(tmp_path, monkeypatch):
+    """Run a `lexicon` command in a folder of its own, that holds small lexicons."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.tsv.xz").write_bytes(lzma.compress(TSV.encode("utf-8")))
+    Path("people.txt").write_text("Ann\nBo\n\n\x00\n")
+    weighted = [{"name": f"n{i}", "label": "X", "weight": i} for i in range(10)]
+    Path("weighted.jsonl").write_text("\n".join(map(json.dumps, weighted)))
+
+    def lexicon(*args):
+        return CliRunner().invoke(entlm_cli, ["lexicon", *map(str, args)])
+
+    return lexicon
+
+
+def test_merge_writes_one_lexicon_and_counts_what_it_leaves_out(lexicon):
+    result = lexicon(
+        "merge", "a.tsv.xz", "people.txt", "out.jsonl", "--map", MAP, "--label", "PER"
+    )
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines() == [
+        "2 duplicates: kept once",
+        "1 entries of types that the label map does not name: left out (DATE 1)",
+        "1 names with control characters or broken letters: left out",
+        "  e.g. '\\x00', line 4",
+        "5 entries, 0 with a weight",
+        "  LOC 2",
+        "  PER 3",
+        "Wrote out.jsonl",
+    ]
+    lines = Path("out.jsonl").read_text().splitlines()
+    assert json.loads(lines[0]) == {"name": "Lima", "label": "LOC", "source": "atlas"}
+    assert json.loads(lines[-1]) == {"name": "Bo", "label": "PER"}
+
+
+def test_merge_takes_a_map_in_pieces_and_packs_the_output(lexicon):
+    Path("map.json").write_text('{"GPE": "LOC"}')
+    options = ["--map", "PERSON=PER", "--map", "map.json"]
+    assert lexicon("merge", "a.tsv.xz", "b.jsonl.gz", *options).exit_code == 0
+    assert len(read_lexicon("b.jsonl.gz")[0]) == 4
+
+
+def test_subsample_keeps_the_heaviest(lexicon):
+    args = ["subsample", "weighted.jsonl", "out.jsonl", "--fraction", 0.2]
+    result = lexicon(*args)
+    assert result.exit_code == 0, result.stderr
+    assert [e.name for e in read_lexicon("out.jsonl")[0]] == ["n8", "n9"]
+
+
+def test_subsample_keeps_what_comes_most_often_in_a_text(lexicon):
+    Path("text.txt.xz").write_bytes(lzma.compress(b"n3, n3!\n\nn7 and n3, n7 n1\n"))
+    args = ["subsample", "weighted.jsonl", "out.jsonl", "--fraction", 0.2]
+    result = lexicon(*args, "--text", "text.txt.xz")
+    assert result.exit_code == 0, result.stderr
+    assert "3 names occur in text.txt.xz" in result.stdout
+    assert [e.name for e in read_lexicon("out.jsonl")[0]] == ["n3", "n7"]
+
+
+def test_subsample_at_random_is_told_by_the_seed(lexicon):
+    args = ["weighted.jsonl", "--fraction", 0.5, "--by", "random"]
+    for name, seed in [("a", 1), ("b", 1), ("c", 2)]:
+        assert (
+            lexicon("subsample", *args, f"{name}.jsonl", "--seed", seed).exit_code == 0
+        )
+    a, b, c = (Path(f"{name}.jsonl").read_text() for name in "abc")
+    assert a == b != c
+
+
+def test_show_counts_and_names_the_ambiguous(lexicon):
+    result = lexicon("show", "a.tsv.xz", "--map", MAP, "--examples", 1)
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[:3] == ["4 entries, 0 with a weight", "  LOC 2", "  PER 2"]
+    assert lines[3].startswith("LOC, e.g. ")
+    assert "1 names are under several labels, e.g. Rome (LOC, PER)" in lines
+    assert "  LOC and PER 1" in lines
+
+
+def test_show_without_ambiguous_names(lexicon):
+    result = lexicon("show", "people.txt", "--label", "PER")
+    assert "No name is under several labels" in result.stdout
+
+
+@pytest.mark.parametrize(
+    "args, text",
+    [
+        (["merge", "a.tsv.xz"], "at least one lexicon, and the file to write"),
+        (["merge", "a.tsv.xz", "out.tsv"], "end its name in .jsonl"),
+        (["merge", "weighted.jsonl", "weighted.jsonl"], "is the input too"),
+        (["merge", "none.tsv", "out.jsonl"], "none.tsv: no such file"),
+        (["merge", "a.tsv.xz", "out.jsonl", "--map", "X=Y"], "maps none of the types"),
+        (["merge", "a.tsv.xz", "out.jsonl", "--map", "X"], "no pair of a label map"),
+        (["merge", "people.txt", "out.jsonl"], "give one with --label"),
+        (["subsample", "a.tsv.xz", "out.jsonl"], "with --text, or choose --by random"),
+        (["subsample", "a.tsv.xz", "out.jsonl", "--fraction", "2"], "up to 1"),
+        (["show", "people.txt", "--lexicon-format", "xml"], "unknown format 'xml'"),
+    ],
+)
+def test_bad_input_is_one_line(lexicon, args, text):
+    result = lexicon(*args)
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert text in line
+    assert not Path("out.jsonl").exists()
+
+
+@pytest.mark.parametrize("command", ["merge", "subsample", "show", "wikidata"])
+def test_help_has_an_example(lexicon, command):
+    result = lexicon(command, "--help")
+    assert result.exit_code == 0
+    assert f"python -m spacy entlm lexicon {command}" in result.stdout
+
+
+def test_commands_load_the_http_client_only_to_ask_wikidata():
+    code = (
+        "import sys, spacy_entlm.cli.lexicon, spacy_entlm.cli.lexicon_wikidata\n"
+        "assert 'spacy_entlm.lexicon.sparql' not in sys.modules"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True)
+    assert result.returncode == 0, result.stderr.decode()
+
+
+def test_wikidata_without_httpx_says_what_to_install(lexicon, monkeypatch):
+    for name in ("fetch", "sparql"):
+        monkeypatch.delitem(sys.modules, f"spacy_entlm.lexicon.{name}", raising=False)
+        monkeypatch.delattr(f"spacy_entlm.lexicon.{name}", raising=False)
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    Path("map.json").write_text('{"PER": ["Q5"]}')
+    result = lexicon("wikidata", "out.jsonl", "--config", "map.json")
+    assert result.exit_code == 1
+    assert "pip install 'spacy-entlm[wikidata]'" in result.stderr

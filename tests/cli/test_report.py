@@ -1,0 +1,248 @@
+"""The commands `report ...`: pages that a browser opens from disk."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy
+import pytest
+from typer.testing import CliRunner
+
+from spacy_entlm.cli import entlm_cli
+from spacy_entlm.label_words.geometry import nearest_rows, project
+from spacy_entlm.label_words.page import ClassView, render_page
+from spacy_entlm.label_words.picture import Point, draw
+
+VOID = {"meta", "circle", "polygon"}
+
+
+class Page(HTMLParser):
+    """Checks that elements nest, and keeps them and the cells of tables."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.tags, self.tables, self.texts = [], [], [], []
+        self.feed(html)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+
+    def handle_endtag(self, tag):
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] in ("td", "th"):
+            self.tables[-1][-1].append(data)
+        elif data.strip():
+            self.texts.append(data)
+
+    def count(self, tag):
+        return sum(name == tag for name, _ in self.tags)
+
+
+@pytest.fixture
+def report(tmp_path, monkeypatch, bert, label_words):
+    """Run the command in a folder of its own, that holds label words."""
+    monkeypatch.chdir(tmp_path)
+    Path("words.json").write_text(json.dumps(label_words))
+
+    def report(*args, backbone=bert):
+        arguments = ["report", "label-words", "out.html", "--words", "words.json"]
+        arguments += ["--backbone", str(backbone), *map(str, args)]
+        return CliRunner().invoke(entlm_cli, arguments)
+
+    return report
+
+
+def read_page():
+    return Page(Path("out.html").read_text(encoding="utf8"))
+
+
+def search_report(**classes):
+    word = {"data": 1200, "lm": 7, "score": 8400, "ratio": 0.875, "pieces": ["john"]}
+    left_out = {"word": "May", "data": 5, "lm": 3, "ratio": 0.2, "why": "because"}
+    entry = {
+        "words": [{"word": "John", **word}],
+        "conflicts": [left_out],
+        "n_conflicts": 70,
+        "multi_piece": [{"word": "Annas", "pieces": ["anna", "##s"]}],
+        "unseen": [],
+        "advice": "annotate more text",
+    }
+    settings = {"method": "data-lm", "smoothing": True, "lm_counts": ["a", "b"]}
+    return {"settings": settings, "classes": {"PER": {**entry, **classes}}}
+
+
+def test_page_shows_words_rows_and_nearest_vocabulary_words(report):
+    result = report()
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines() == ["Wrote out.html"]
+    page = read_page()
+    # Three classes of two words each: a circle a word, a diamond a row.
+    assert (page.count("svg"), page.count("circle"), page.count("polygon")) == (1, 6, 3)
+    settings, people, nearest, *_ = page.tables
+    assert settings[1][0] == "backbone of this page"
+    assert people[0][:2] == ["label word", "pieces"]
+    assert people[1] == ["John", "john", "–", "–", "–", "–"]
+    # Both words lie at the same angle or less from their mean than any other.
+    assert {line[0] for line in nearest[1:3]} == {"john", "mary"}
+    assert [line[2] for line in nearest[1:3]] == ["PER", "PER"]
+    cosines = [float(line[1]) for line in nearest[1:]]
+    assert cosines == sorted(cosines, reverse=True)
+    assert len(cosines) == 10
+
+
+def test_page_needs_nothing_from_a_network(report):
+    report()
+    html = Path("out.html").read_text(encoding="utf8")
+    page = read_page()
+    assert not re.search(r"https?:|//|url\(|@import", html)
+    assert not {"script", "link", "img", "iframe"} & {name for name, _ in page.tags}
+    assert not any({"src", "href", "onload"} & set(attrs) for _, attrs in page.tags)
+
+
+@pytest.mark.parametrize("option", [False, True])
+def test_page_shows_the_counts_of_a_search(report, option):
+    # Beside the words it is found without being named.
+    path = Path("told.json" if option else "words.report.json")
+    path.write_text(json.dumps(search_report()))
+    result = report(*(["--report", path] if option else []))
+    assert result.exit_code == 0, result.stderr
+    page = read_page()
+    settings, people, _, conflicts, several = page.tables[:5]
+    assert ["smoothing", "yes"] in settings
+    assert ["lm counts", "a, b"] in settings
+    assert people[1] == ["John", "john", "1,200", "7", "0.88", "8,400"]
+    assert people[2] == ["Mary", "mary", "–", "–", "–", "–"]
+    assert conflicts[1] == ["May", "5", "3", "0.20", "because"]
+    assert several[1][-1] == "anna ##s"
+    assert any("elsewhere: 70" in text for text in page.texts)
+    assert "2 words; annotate more text" in page.texts
+
+
+def test_class_without_words_is_shown_without_a_row(report):
+    Path("words.json").write_text('{"PER": ["John"], "ORG": [], "LOC": ["\\u4e2d"]}')
+    assert report().exit_code == 0
+    page = read_page()
+    assert page.count("polygon") == 1
+    assert page.texts.count("No label word.") == 1
+    assert any(line[:2] == ["\u4e2d", "–"] for table in page.tables for line in table)
+
+
+def test_no_word_at_all_gives_a_page_without_a_picture(report):
+    Path("words.json").write_text('{"PER": []}')
+    assert report().exit_code == 0
+    assert read_page().count("svg") == 0
+
+
+def test_text_is_escaped():
+    evil = '<script>alert("1")</script>&\x00\ud800'
+    entry = search_report(
+        words=[{"word": evil, "data": evil, "why": evil}],
+        conflicts=[{"word": evil, "why": evil, "pieces": [evil]}],
+        n_conflicts=evil,
+        advice=evil,
+    )["classes"]["PER"]
+    views = [ClassView(evil, [(evil, [evil])], [(evil, 0.5, evil)], entry)]
+    points = [Point(evil, 0, True), Point(evil, 0, False)]
+    picture = draw(points, numpy.array([[0.0, 0.0], [1.0, 2.0]]))
+    html = render_page(views, settings={evil: [evil]}, picture=picture, shown=1.0)
+    page = Page(html)
+    assert page.count("script") == 0
+    assert "\x00" not in html
+    html.encode("utf8")
+    shown = '<script>alert("1")</script>&\N{REPLACEMENT CHARACTER}'
+    assert shown + "\N{REPLACEMENT CHARACTER}" in page.texts
+
+
+@pytest.mark.parametrize(
+    "name, content, text",
+    [
+        ("words.json", None, "Cannot read label words from words.json"),
+        ("words.json", '{"PER": "John"}', "expected a list of words"),
+        ("words.report.json", "{", "words.report.json is not valid JSON"),
+        ("words.report.json", '{"PER": ["John"]}', "is no report of `search`"),
+        ("words.report.json", '{"classes": {"PER": []}}', "is no report of `search`"),
+        (
+            "words.report.json",
+            '{"classes": {}, "settings": 3}',
+            "is no report of `search`",
+        ),
+    ],
+)
+def test_bad_files_are_one_line(report, name, content, text):
+    Path("words.json" if content is None else name).unlink(missing_ok=True)
+    if content is not None:
+        Path(name).write_text(content)
+    result = report()
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert text in line
+    assert not Path("out.html").exists()
+
+
+def test_bad_arguments_are_one_line(report):
+    for result, text in [
+        (report("--report", "none.json"), "Cannot read the report none.json"),
+        (report(backbone="no/such"), "Cannot find the masked LM 'no/such'"),
+    ]:
+        assert result.exit_code == 1
+        (line,) = result.stderr.splitlines()
+        assert text in line
+
+
+def test_help_shows_an_example(report):
+    assert "report label-words label_words.html" in report("--help").stdout
+
+
+def test_nearest_rows_are_those_of_the_greatest_cosine():
+    matrix = numpy.array([[0.0, 1.0], [9.0, 1.0], [0.0, 0.0], [1.0, 1.0]])
+    indices, cosines = nearest_rows(numpy.array([2.0, 0.0]), matrix, 3)
+    assert indices.tolist() == [1, 3, 0]
+    assert cosines == pytest.approx([9 / 82**0.5, 0.5**0.5, 0])
+
+
+def test_projection_keeps_distances_in_a_plane():
+    plane = numpy.array([[0.0, 0.0], [4.0, 0.0], [0.0, 1.0]])
+    points = numpy.hstack([plane, numpy.zeros((3, 5))]) + 7
+    projected, share = project(points)
+    assert share == pytest.approx(1)
+
+    def distances(points):
+        return numpy.linalg.norm(points[:, None] - points[None], axis=-1)
+
+    assert distances(projected) == pytest.approx(distances(points))
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_projection_of_few_or_equal_points(n):
+    projected, share = project(numpy.ones((n, 8)))
+    assert projected.tolist() == [[0.0, 0.0]] * n
+    assert share == 1
+    assert draw([Point("a", 0, False)] * n, projected).count("<circle") == n
+
+
+def test_texts_beside_points_do_not_cover_each_other():
+    generator = numpy.random.default_rng(0)
+    points = [Point(f"word{i}", i % 4, i % 7 == 0) for i in range(30)]
+    svg = draw(points, generator.normal(size=(30, 2)))
+    place = r'<text x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)"[^>]*>(\w+)<'
+    boxes = []
+    for x, y, anchor, text in re.findall(place, svg):
+        width = 6.5 * len(text)
+        left = float(x) - {"start": 0, "middle": width / 2, "end": width}[anchor]
+        boxes.append((left, float(y) - 10, left + width, float(y)))
+    assert len(boxes) == 30
+    for i, a in enumerate(boxes):
+        for b in boxes[:i]:
+            assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]

@@ -1,0 +1,277 @@
+"""The command `search`."""
+
+import json
+from pathlib import Path
+
+import pytest
+import spacy
+from spacy.tokens import DocBin
+from transformers import AutoTokenizer
+from typer.testing import CliRunner
+
+from spacy_entlm.cli import entlm_cli
+
+SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "conll03"
+
+TEXT = """\
+Ann B-PER
+Smith I-PER
+met O
+Bob B-PER
+in O
+Rome B-LOC
+
+Ann B-PER
+met O
+May B-PER
+in O
+May O
+
+May O
+came O
+"""
+
+
+@pytest.fixture
+def search(tmp_path, monkeypatch):
+    """Run the command in a folder of its own, that holds a small corpus."""
+    monkeypatch.chdir(tmp_path)
+    Path("in.conll").write_text(TEXT)
+    Path("counts.json").write_text('{"PER": {"Bob": 3, "Ann": 1}, "LOC": {"Rome": 2}}')
+
+    def search(*args, source="in.conll", out="out.json"):
+        return CliRunner().invoke(
+            entlm_cli, ["search", str(source), str(out), *map(str, args)]
+        )
+
+    return search
+
+
+def read(path="out.json"):
+    return json.loads(Path(path).read_text(encoding="utf8"))
+
+
+def test_data_needs_no_backbone(search):
+    result = search("--method", "data", "--top-k", 1)
+    assert result.exit_code == 0
+    assert read() == {"PER": ["Ann"], "LOC": ["Rome"]}
+    assert result.stdout.splitlines() == [
+        "  PER Ann",
+        "  LOC Rome",
+        "Wrote out.json and out.report.json",
+    ]
+
+
+def test_lm_counts_are_read_and_added_up(search):
+    Path("more.json").write_text('{"I-PER": {"Ann": 2, "Smith": 1}, "I-LOC": {}}')
+    options = ["--lm-counts", "counts.json", "--lm-counts", "more.json"]
+    result = search(*options, "--save-counts", "sum.json")
+    assert result.exit_code == 0
+    assert read() == {"PER": ["Ann", "Bob", "Smith"], "LOC": ["Rome"]}
+    assert read("sum.json") == {
+        "PER": {"Bob": 3, "Ann": 3, "Smith": 1},
+        "LOC": {"Rome": 2},
+    }
+
+
+def test_report_carries_settings_counts_and_what_was_left_out(search):
+    search("--lm-counts", "counts.json", "--smoothing", "--threshold", 0.5)
+    report = read("out.report.json")
+    assert report["settings"] == {
+        "method": "data-lm",
+        "top_k": 6,
+        "threshold": 0.5,
+        "smoothing": True,
+        "annotated": "in.conll",
+        "backbone": None,
+        "masked": False,
+        "lm_top_k": 3,
+        "lm_counts": ["counts.json"],
+    }
+    assert (report["sentences"], report["words"]) == (3, 13)
+    person = report["classes"]["PER"]
+    assert [(w["word"], w["data"], w["lm"]) for w in person["words"]] == [
+        ("Bob", 1, 3),
+        ("Ann", 2, 1),
+        ("Smith", 1, 0),
+    ]
+    (conflict,) = person["conflicts"]
+    assert conflict["word"] == "May"
+    assert conflict["why"] == "1 of 3 are PER, not more than 0.5: 2 O"
+
+
+def test_class_with_too_few_words_is_named(search):
+    result = search("--lm-counts", "counts.json", "--top-k", 2)
+    assert (
+        "LOC has 1 of 2 words: words that are in both counts: 1 (try --smoothing); "
+        "try --method data; annotate more text"
+    ) in result.stdout.splitlines()
+    assert "PER has" not in result.stdout
+
+
+def test_class_without_a_word_stays_empty_and_is_named(search):
+    Path("counts.json").write_text('{"PER": {"Ann": 1}}')
+    result = search("--lm-counts", "counts.json")
+    assert result.exit_code == 0
+    assert read() == {"PER": ["Ann"], "LOC": []}
+    assert "  LOC -" in result.stdout.splitlines()
+    assert "LOC has 0 of 6 words: the LM counts hold nothing for it" in result.stdout
+
+
+def test_backbone_gives_the_form_of_words_and_the_lm_counts(search, bert):
+    options = ["--method", "lm", "--lm-top-k", 150, "--backbone", bert]
+    result = search(*options, "--save-counts", "sum.json", source=corpus(20))
+    assert result.exit_code == 0, result.stderr
+    saved = read("sum.json")
+    assert list(saved) == ["PER", "LOC"]
+    assert sum(saved["PER"].values()) > 40
+    words = [word for label in read().values() for word in label]
+    assert words and all(word == word.lower() for word in words)
+    # Saved counts stand for counting.
+    assert search(
+        *options, "--lm-counts", "sum.json", source="corpus.jsonl", out="2.json"
+    )
+    assert read("2.json") == read()
+
+
+def test_lm_words_of_every_family_are_words_of_the_text(search, backbone):
+    options = ["--backbone", backbone, "--lm-top-k", 160, "--smoothing"]
+    result = search(*options, source=corpus(12))
+    assert result.exit_code == 0, result.stderr
+    report = read("out.report.json")["classes"]
+    chosen = [word for entry in report.values() for word in entry["words"]]
+    assert {word["word"].lower() for word in chosen} <= {
+        *("john", "mary", "peter", "anna", "paris", "london", "rome")
+    }
+    # The LM has said some of those that it can say in one piece.
+    single = [word for word in chosen if len(word["pieces"]) == 1]
+    assert not single or any(word["lm"] for word in single)
+
+
+def corpus(n):
+    """Sentences whose classes the pieces of the tiny backbone can name."""
+    lines = []
+    people, places = ["John", "Mary", "Peter", "Anna"], ["Paris", "London", "Rome"]
+    for i in range(n):
+        words = [people[i % 4], "lives", "in", places[i % 3], "."]
+        lines.append({"text": words, "label": ["B-PER", "O", "O", "B-LOC", "O"]})
+    Path("corpus.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return "corpus.jsonl"
+
+
+def test_words_of_one_piece_come_first_and_others_are_told(search, bert):
+    options = ["--method", "data", "--backbone", bert]
+    result = search(*options, source=name_corpus())
+    assert read() == {"PER": ["john", "mary", "annas"]}
+    (line,) = [line for line in result.stdout.splitlines() if "single piece" in line]
+    assert line.startswith(
+        "PER: 1 words are no single piece of the vocabulary: annas ["
+    )
+    search(*options, "--top-k", 2, source="names.conll")
+    assert read() == {"PER": ["john", "mary"]}
+    person = read("out.report.json")["classes"]["PER"]
+    assert [word["word"] for word in person["multi_piece"]] == ["annas"]
+    assert person["words"][0]["pieces"] == ["john"]
+
+
+def name_corpus():
+    names = ["Annas"] * 3 + ["John", "JOHN", "Mary"]
+    Path("names.conll").write_text("".join(f"{name} B-PER\n\n" for name in names))
+    return "names.conll"
+
+
+def test_masked_counts_let_the_word_itself_count(search, bert):
+    n_pieces = len(AutoTokenizer.from_pretrained(bert))
+    options = ["--backbone", bert, "--lm-top-k", n_pieces]
+    for name, more in [("plain.json", []), ("masked.json", ["--masked"])]:
+        result = search(*options, "--save-counts", name, *more, source=corpus(8))
+        assert result.exit_code == 0, result.stderr
+    assert read("masked.json")["LOC"]["london"] > read("plain.json")["LOC"]["london"]
+
+
+def test_docbin_and_json_lines_are_read(search):
+    nlp = spacy.blank("en")
+    doc = nlp("Ann met Bob")
+    doc.ents = [doc.char_span(0, 3, "PER"), doc.char_span(8, 11, "PER")]
+    DocBin(docs=[doc]).to_disk("in.spacy")
+    Path("in.jsonl").write_text('{"text": ["Ann"], "label": ["I-PER"]}')
+    assert search("--method", "data", source="in.spacy").exit_code == 0
+    assert read() == {"PER": ["Ann", "Bob"]}
+    assert search("--method", "data", source="in.jsonl").exit_code == 0
+    assert read() == {"PER": ["Ann"]}
+
+
+def test_counts_of_an_uncased_backbone_are_noticed(search):
+    lower = dict.fromkeys(["ann", "bob", "smith", "may"], 1)
+    Path("counts.json").write_text(json.dumps({"PER": lower, "LOC": {"Rome": 1}}))
+    result = search("--lm-counts", "counts.json")
+    assert (
+        "Of 5 words of the LM counts 1 are in the text as spelled, 4 in lower case: "
+        "name the --backbone of the counts"
+    ) in result.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    "args, text",
+    [
+        (["--method", "both"], "method is one of data, lm, data-lm, not 'both'"),
+        (["--method", "lm"], "--method lm needs --backbone"),
+        (["--method", "data", "--masked"], "--masked belong to the methods lm"),
+        (["--method", "data", "--lm-counts", "counts.json"], "belong to the methods"),
+        (["--method", "data", "--smoothing"], "smoothing belongs to"),
+        (["--lm-counts", "counts.json", "--masked"], "--masked is about counting"),
+        (["--method", "data", "--top-k", "0"], "top_k must be at least 1"),
+        (["--method", "data", "--threshold", "60"], "threshold is a share"),
+        (["--lm-counts", "none.json"], "Cannot read counts from none.json"),
+        (["--lm-counts", "in.conll"], "in.conll is not valid JSON"),
+        (["--backbone", "no/such/model"], "Cannot find the masked LM"),
+        (["--lm-counts", "counts.json", "--save-counts", "counts.json"], "input too"),
+        (["--lm-counts", "counts.json", "--save-counts", "out.json"], "are one file"),
+    ],
+)
+def test_bad_arguments_are_one_line(search, args, text):
+    result = search(*args)
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert text in line
+    assert not Path("out.json").exists()
+
+
+@pytest.mark.parametrize(
+    "content, text",
+    [
+        (None, "no such file"),
+        ("", "the file is empty"),
+        ("Ann O\nmet O\n", "no entity in it: annotate it first"),
+        ("42 B-PER\n", "no label word for any class. PER: annotate more text"),
+    ],
+)
+def test_text_without_words_is_one_line(search, content, text):
+    if content is not None:
+        Path("bad.conll").write_text(content)
+    result = search("--method", "data", source="bad.conll")
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert text in line
+    assert not Path("out.json").exists()
+
+
+def test_failed_search_keeps_the_lm_counts(search, bert):
+    Path("bad.conll").write_text("zq B-PER\n")
+    result = search("--backbone", bert, "--save-counts", "c.json", source="bad.conll")
+    assert result.exit_code == 1
+    assert read("c.json")["PER"]
+
+
+def test_help_shows_an_example(search):
+    assert "python -m spacy entlm search annotated.jsonl" in search("--help").stdout
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="no shared data")
+def test_published_label_words_come_in_order(search):
+    options = ["--lm-counts", SHARED / "label_frac.json", "--method", "data-lm"]
+    options += ["--smoothing", "--threshold", 0.6, "--top-k", 6]
+    result = search(*options, source=SHARED / "distant.txt")
+    assert result.exit_code == 0
+    published = json.loads((SHARED / "label_words.json").read_text())
+    assert {f"I-{label}": words for label, words in read().items()} == published

@@ -1,0 +1,241 @@
+"""What the masked LM predicts at labelled words, counted (paper, Eq. 6)."""
+
+import importlib.util
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import MagicMock
+
+import numpy
+import pytest
+import spacy
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from spacy.tokens import Span
+from spacy.training import Example
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+import spacy_entlm.model.lm_counts as lm_counts
+from spacy_entlm.corpus.readers import read_docs
+from spacy_entlm.corpus.writers import write_docs
+from spacy_entlm.label_words.counts import merge_counts
+from spacy_entlm.model.architecture import get_doc_windows
+from spacy_entlm.model.lm_counts import (
+    NOT_COUNTED,
+    count_predictions,
+    load_backbone,
+    mask_words,
+    piece_as_word,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+SHARED = ROOT.parent / "shared"
+NLP = spacy.blank("en")
+
+
+@pytest.fixture(scope="module")
+def docs(annotated):
+    examples = [
+        Example.from_dict(NLP.make_doc(text), entities) for text, entities in annotated
+    ]
+    return [eg.reference for eg in examples]
+
+
+@pytest.fixture(scope="module")
+def model(bert):
+    return load_backbone(str(bert))
+
+
+def one_by_one(folder, docs, *, top_k=3, masked=False):
+    """The same counts by a loop over words."""
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    lm = AutoModelForMaskedLM.from_pretrained(folder).eval()
+    counts = {}
+    for doc in docs:
+        encoding = tokenizer(doc.text, return_offsets_mapping=True, return_tensors="pt")
+        offsets = encoding["offset_mapping"][0].tolist()
+        for token in doc:
+            if not token.ent_type_:
+                continue
+            begin, end = token.idx, token.idx + len(token)
+            own = [i for i, (b, e) in enumerate(offsets) if b < end and e > begin]
+            ids = encoding["input_ids"].clone()
+            read = tokenizer.convert_ids_to_tokens(ids[0, own[0]].item())
+            if masked:
+                ids[0, own], read = tokenizer.mask_token_id, ""
+            with torch.no_grad():
+                logits = lm(input_ids=ids).logits[0, own[0]]
+            counter = counts.setdefault(token.ent_type_, Counter())
+            for index in logits.topk(top_k).indices.tolist():
+                piece = tokenizer.convert_ids_to_tokens(index)
+                word = piece_as_word(piece, tokenizer)
+                if piece not in read and word not in NOT_COUNTED:
+                    counter[word] += 1
+    return counts
+
+
+def test_counts_are_those_of_a_loop_over_words(backbone, docs):
+    counts = count_predictions(load_backbone(str(backbone)), docs, top_k=4)
+    assert counts == one_by_one(backbone, docs, top_k=4)
+    assert sum(map(sum, (counter.values() for counter in counts.values()))) > 40
+
+
+def test_masked_counts_are_those_of_a_loop_over_masked_words(backbone, docs):
+    counts = count_predictions(load_backbone(str(backbone)), docs, masked=True)
+    assert counts == one_by_one(backbone, docs, masked=True)
+
+
+def in_order(counts):
+    return [(label, list(counter.items())) for label, counter in counts.items()]
+
+
+@pytest.mark.parametrize("max_batch_pieces", [1, 40, 100_000])
+def test_size_of_batches_changes_neither_counts_nor_order(
+    model, docs, max_batch_pieces
+):
+    counts = count_predictions(model, docs, max_batch_pieces=max_batch_pieces)
+    assert in_order(counts) == in_order(count_predictions(model, docs))
+
+
+def test_reading_in_chunks_changes_neither_counts_nor_order(model, docs, monkeypatch):
+    counts = count_predictions(model, docs)
+    monkeypatch.setattr(lm_counts, "CHUNK_WORDS", 10)
+    monkeypatch.setattr(lm_counts, "COMPACT_ROWS", 7)
+    chunks = []
+
+    def progress(items):
+        chunks.extend(items)
+        return items
+
+    again = count_predictions(model, docs, progress=progress)
+    assert in_order(again) == in_order(counts)
+    assert len(chunks) > 3
+
+
+def test_counts_of_shards_add_up(model, docs):
+    parts = [count_predictions(model, part) for part in (docs[:4], docs[4:])]
+    assert merge_counts(parts) == count_predictions(model, docs)
+
+
+def test_first_label_and_first_prediction_come_first(model, docs):
+    counts = count_predictions(model, docs)
+    assert list(counts) == ["PER", "LOC", "ORG"]
+    first = one_by_one(model.attrs["settings"].name, docs[:1])
+    n = len(first["LOC"])
+    assert list(counts["LOC"])[:n] == list(first["LOC"])
+
+
+def test_docs_without_entities_are_not_run(model, docs, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        lm_counts,
+        "get_doc_windows",
+        lambda model, docs: seen.extend(docs) or get_doc_windows(model, docs),
+    )
+    count_predictions(model, docs)
+    assert len(seen) == len([doc for doc in docs if doc.ents]) < len(docs)
+    assert count_predictions(model, []) == {}
+
+
+def test_text_longer_than_a_window_is_counted_to_its_end(model):
+    doc = NLP(" ".join(["Anna met John ."] * 60))
+    spans = [Span(doc, i, i + 1, "PER") for i in range(0, len(doc), 4)]
+    doc.set_ents(spans)
+    counts = count_predictions(
+        model, [doc], top_k=len(model.shims[0].network.tokenizer)
+    )
+    # Every piece is among so many predictions: once for each labelled word.
+    assert counts["PER"]["london"] == 60
+
+
+@pytest.mark.parametrize("top_k", [0, 10**6])
+def test_impossible_number_of_predictions_is_refused(model, docs, top_k):
+    with pytest.raises(ValueError, match="top_k must be from 1 to"):
+        count_predictions(model, docs, top_k=top_k)
+
+
+def test_backbone_without_a_mask_is_refused(model, docs, monkeypatch):
+    tokenizer = MagicMock(mask_token_id=None)
+    tokenizer.__len__.return_value = 100
+    network = SimpleNamespace(tokenizer=tokenizer)
+    monkeypatch.setattr(lm_counts, "get_network", lambda model: network)
+    with pytest.raises(ValueError, match="no mask"):
+        count_predictions(model, docs, masked=True)
+
+
+@pytest.mark.parametrize(
+    "family, pieces",
+    [
+        ("bert", {"berlin": "berlin", "##s": "##s"}),
+        ("roberta", {"ĠBerlin": "Berlin", "s": "##s", "Ġ": ""}),
+        ("xlm-roberta", {"▁Berlin": "Berlin", "s": "##s"}),
+    ],
+)
+def test_pieces_are_spelled_as_words(backbone_folder, family, pieces):
+    tokenizer = AutoTokenizer.from_pretrained(backbone_folder(family))
+    assert {piece: piece_as_word(piece, tokenizer) for piece in pieces} == pieces
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text("ab Café.'\u200b", min_size=1, max_size=150), data=st.data())
+def test_masking_hides_one_word_and_nothing_else(model, text, data):
+    doc = NLP.make_doc(text)
+    windows = get_doc_windows(model, [doc])
+    words = data.draw(st.sets(st.integers(0, max(len(doc) - 1, 0))))
+    for word in set(range(windows.n_words)) - words:
+        windows.word_rows[word] = -1
+    masked = mask_words(windows, mask_id=4)
+    read = numpy.flatnonzero(windows.word_rows >= 0)
+    assert (masked.word_rows >= 0).sum() == len(masked.sizes) == len(read)
+    for word in read:
+        row = masked.word_rows[word]
+        window = numpy.searchsorted(masked.starts, row, side="right") - 1
+        span = slice(
+            masked.starts[window], masked.starts[window] + masked.sizes[window]
+        )
+        shift = windows.word_rows[word] - row
+        ids = windows.ids[span.start + shift : span.stop + shift]
+        hidden = masked.ids[span] != ids
+        own = masked.first_words[span] == word
+        assert masked.ids[row] == 4
+        assert not (hidden & ~own & (masked.last_words[span] != word)).any()
+        assert (masked.ids[span][own] == 4).all()
+
+
+def test_benchmark_measures_both_ways_and_compares_the_counts(
+    bert, docs, tmp_path, capsys
+):
+    path = ROOT / "project" / "benchmarks" / "lm_counts.py"
+    spec = importlib.util.spec_from_file_location("lm_counts_benchmark", path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    data = tmp_path / "data.jsonl"
+    write_docs(docs, data)
+    for pad_to in (None, 32):
+        script.main(str(bert), data, n_sentences=10, pad_to=pad_to, save=None)
+        assert "same counts" in capsys.readouterr().out
+
+
+def test_python_example_of_the_documentation_runs(bert, docs, tmp_path, monkeypatch):
+    page = (ROOT / "docs" / "label_words.md").read_text(encoding="utf8")
+    (code,) = re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL)
+    assert "bert-base-cased" in code
+    monkeypatch.chdir(tmp_path)
+    write_docs(docs, Path("annotated.jsonl"))
+    namespace = {}
+    exec(code.replace("bert-base-cased", str(bert)), namespace)
+    assert set(namespace["label_words"]) == {"PER", "LOC", "ORG"}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not SHARED.is_dir(), reason="no shared data")
+def test_counts_are_those_of_the_authors_code():
+    peer = json.loads((SHARED / "peers" / "lm-counts.json").read_text())
+    data = SHARED / "data" / "conll03" / "distant.jsonl"
+    docs = read_docs(data, NLP)[0][:2000]
+    model = load_backbone(str(SHARED / "lm" / "bert-minilm-mlm"))
+    assert count_predictions(model, docs) == peer["counts"]
+    assert set(peer["not_counted"]["pieces"]) == NOT_COUNTED

@@ -1,0 +1,155 @@
+"""Merging entries, choosing labels, label maps, parts of a lexicon."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spacy_entlm.corpus.errors import CorpusError
+from spacy_entlm.lexicon.entries import (
+    Entry,
+    choose_label,
+    clean_name,
+    find_ambiguous,
+    merge_entries,
+)
+from spacy_entlm.lexicon.labels import read_label_map
+from spacy_entlm.lexicon.subsample import count_names, subsample
+
+weights = st.none() | st.integers(0, 3).map(float)
+some_entries = st.lists(
+    st.builds(Entry, st.sampled_from("abc"), st.sampled_from("XYZ"), weights)
+)
+
+
+def test_merged_lexicons_keep_each_name_once_per_label():
+    first = [Entry("Lima", "LOC", 1.0, "a"), Entry("Ann", "PER")]
+    second = [Entry("Lima", "LOC", 4.0, "b"), Entry("Ann", "PER", None, "b")]
+    merged, report = merge_entries([first, second, [Entry("Lima", "ORG")]])
+    assert merged == [second[0], first[1], Entry("Lima", "ORG")]
+    assert report.duplicates == 2
+    assert report.labels == {"LOC": 1, "PER": 1, "ORG": 1}
+
+
+@given(some_entries)
+def test_a_lexicon_merged_with_itself_stays_as_it_is(entries):
+    once, _ = merge_entries([entries])
+    twice, report = merge_entries([once, once])
+    assert twice == once and report.duplicates == len(once)
+
+
+@pytest.mark.parametrize(
+    "labels, chosen",
+    [
+        ({"PER": None}, "PER"),
+        ({"PER": None, "LOC": None}, None),
+        ({"PER": 2.0, "LOC": 2.0}, None),
+        ({"PER": None, "LOC": 0.0}, None),
+        ({"PER": 1.0, "LOC": 3.0}, "LOC"),
+        ({"PER": None, "LOC": 3.0, "ORG": 3.0}, None),
+        ({"PER": None, "LOC": 0.5}, "LOC"),
+    ],
+)
+def test_the_heavier_label_wins_and_equal_ones_give_none(labels, chosen):
+    assert choose_label(labels) == chosen
+
+
+def test_ambiguous_names_are_found():
+    entries = [Entry("Lima", "LOC", 2.0), Entry("Ann", "PER"), Entry("Lima", "PER")]
+    assert find_ambiguous(entries) == {"Lima": {"LOC": 2.0, "PER": None}}
+
+
+@given(st.text())
+def test_a_clean_name_stays_as_it_is(text):
+    name, problem = clean_name(text)
+    if problem is None:
+        assert clean_name(name) == (name, None)
+        assert name == " ".join(name.split())
+
+
+def test_label_maps_are_read_from_pairs_and_files(tmp_path):
+    path = tmp_path / "map.json"
+    path.write_text('{"FAC": "LOC", "PERSON": "PER"}')
+    label_map = read_label_map(["PERSON=PER", "GPE=LOC, LOC=LOC\tORG=ORG", str(path)])
+    assert label_map == {
+        "PERSON": "PER",
+        "GPE": "LOC",
+        "LOC": "LOC",
+        "ORG": "ORG",
+        "FAC": "LOC",
+    }
+
+
+@pytest.mark.parametrize(
+    "values, text",
+    [
+        (["PERSON"], "'PERSON' is no pair"),
+        (["=PER"], "'=PER' is no pair"),
+        (["PERSON="], "'' is no label"),
+        (["PERSON=O"], "'O' is no label"),
+        (["A=X", "A=Y"], "two labels, 'X' and 'Y'"),
+        (["none.json"], "no such file"),
+    ],
+)
+def test_bad_label_maps_are_errors(values, text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CorpusError, match=text):
+        read_label_map(values)
+
+
+@pytest.mark.parametrize("content", ["{", '["PER"]', '{"PERSON": 1}', "\xff"])
+def test_bad_label_map_files_are_errors(content, tmp_path):
+    path = tmp_path / "map.json"
+    path.write_text(content, encoding="latin-1")
+    with pytest.raises(CorpusError, match=r"map\.json: no (JSON file|label map)"):
+        read_label_map([str(path)])
+
+
+LEXICON = [Entry(f"name{i}", "ABC"[i % 3], float(i)) for i in range(60)]
+
+
+def test_subsample_keeps_the_heaviest_of_every_label():
+    kept = subsample(LEXICON, 0.1)
+    assert [e.name for e in kept] == [f"name{i}" for i in range(54, 60)]
+
+
+def test_subsample_keeps_at_least_one_name_of_every_label():
+    kept = subsample(LEXICON, 0.0001)
+    assert {e.label for e in kept} == set("ABC") and len(kept) == 3
+
+
+def test_subsample_keeps_the_names_that_come_most_often_in_a_text():
+    entries = [Entry("Lima", "LOC"), Entry("Rome", "LOC"), Entry("New York", "LOC")]
+    texts = [["New", "York", "or", "Rome"], ["New", "York"], ["lima"]]
+    counts = count_names(entries, texts)
+    assert counts == {"New York": 2, "Rome": 1}
+    assert subsample(entries, 0.34, counts=counts) == [entries[2]]
+    assert count_names(entries, texts, case="lower")["Lima"] == 1
+
+
+def test_subsample_at_random_is_told_by_the_seed():
+    one, same, other = (subsample(LEXICON, 0.2, by="random", seed=s) for s in (1, 1, 2))
+    assert one == same != other
+    assert [sum(e.label == label for e in one) for label in "ABC"] == [4, 4, 4]
+
+
+@given(some_entries.filter(bool), st.floats(0.01, 1), st.integers(0, 3))
+def test_a_larger_share_holds_the_smaller_one(entries, fraction, seed):
+    for by in ("random", "frequency"):
+        counts = {"a": 2, "b": 1}
+        small = subsample(entries, fraction / 2, by=by, counts=counts, seed=seed)
+        large = subsample(entries, fraction, by=by, counts=counts, seed=seed)
+        assert all(large.count(entry) >= small.count(entry) for entry in small)
+
+
+@pytest.mark.parametrize(
+    "settings, text",
+    [
+        ({"fraction": 0}, "above 0 and up to 1"),
+        ({"fraction": 1.1}, "above 0 and up to 1"),
+        ({"fraction": 1, "by": "size"}, "choose frequency or random"),
+        ({"fraction": 1}, "give a text to count in with --text"),
+    ],
+)
+def test_bad_subsample_settings_are_errors(settings, text):
+    with pytest.raises(CorpusError, match=text):
+        subsample([Entry("Lima", "LOC")], **settings)

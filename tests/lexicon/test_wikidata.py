@@ -1,0 +1,432 @@
+"""Building a lexicon from a SPARQL endpoint that is slow, rude or dies."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from datetime import datetime, timedelta, timezone
+from email.utils import format_datetime
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from spacy_entlm.cli import entlm_cli
+from spacy_entlm.corpus.errors import CorpusError
+from spacy_entlm.lexicon.entries import BROKEN_NAMES
+from spacy_entlm.lexicon.fetch import MIN_PAGE_SIZE, LexiconBuilder, fetch_pages
+from spacy_entlm.lexicon.readers import read_lexicon
+from spacy_entlm.lexicon.sparql import (
+    MAX_WAIT_SECONDS,
+    USER_AGENT,
+    EndpointError,
+    EndpointTimeout,
+    SparqlClient,
+)
+from spacy_entlm.lexicon.wikidata import (
+    WikidataClass,
+    WikidataSettings,
+    build_query,
+    read_config,
+)
+
+N_PEOPLE = 250
+HUMAN = WikidataClass("PER", "Q5")
+TIMEOUT_BODY = "SPARQL-QUERY: ... java.util.concurrent.TimeoutException\n\tat x.y.z"
+
+
+@pytest.fixture
+def fetch(endpoint, tmp_path):
+    """Fetches a class; gives the builder, the waits and the client."""
+
+    def fetch(wanted=HUMAN, *, page_size=100, attempts=3, timeout=5.0, **settings):
+        waits = []
+        builder = LexiconBuilder(settings.get("min_sitelinks", 0))
+        with SparqlClient(
+            endpoint.url,
+            tmp_path / "pages",
+            attempts=attempts,
+            timeout=timeout,
+            sleep=waits.append,
+        ) as client:
+            pages = fetch_pages(
+                wanted, client, WikidataSettings(page_size=page_size, **settings)
+            )
+            for page in pages:
+                builder.add(wanted, page.rows)
+        return builder, waits, client
+
+    return fetch
+
+
+def limit_of(query):
+    """Items that a query asks for, 0 for a count."""
+    if "COUNT" in query:
+        return 0
+    return int(re.search(r"(?:slice\.limit|LIMIT) (\d+)", query).group(1))
+
+
+@pytest.mark.parametrize("paging", ["slice", "offset"])
+@pytest.mark.parametrize("page_size", [1000, 250, 125, 100, 1])
+def test_all_names_and_aliases_come_whatever_the_page_size(fetch, paging, page_size):
+    wanted = WikidataClass("LOC", "Q515") if page_size == 1 else HUMAN
+    builder, _, _ = fetch(wanted, paging=paging, page_size=page_size)
+    names = {entry.name for entry in builder.entries}
+    if page_size == 1:
+        assert names == {"Lima", "Ciudad de los Reyes", "Rome"}
+    else:
+        assert names == {f"{p} {i}" for i in range(N_PEOPLE) for p in ("Person", "P.")}
+    assert {entry.label for entry in builder.entries} == {wanted.label}
+
+
+def test_sitelinks_are_the_weight_and_the_class_is_the_source(fetch):
+    builder, _, _ = fetch(WikidataClass("LOC", "Q515"), min_sitelinks=250)
+    (entry,) = builder.entries
+    assert entry._asdict() == {
+        "name": "Rome",
+        "label": "LOC",
+        "weight": 300.0,
+        "source": "wikidata:Q515",
+    }
+    assert builder.n_little_known == 2
+
+
+def test_a_slice_never_begins_beyond_the_end(fetch, endpoint):
+    fetch(page_size=125)
+    assert endpoint.pages_asked() == [(0, 125), (125, 125)]
+    builder, _, _ = fetch(WikidataClass("PER", "Q404"))
+    assert builder.entries == [] and len(endpoint.queries) == 4
+
+
+def test_a_class_may_be_limited(fetch, endpoint):
+    for paging in ("slice", "offset"):
+        builder, _, _ = fetch(paging=paging, limit=150)
+        assert len(builder.entries) == 300
+    assert endpoint.pages_asked() == [(0, 100), (100, 50)] * 2
+
+
+def test_subclasses_are_asked_for_by_offset():
+    wanted = WikidataClass("LOC", "Q515", subclasses=True)
+    query = build_query(wanted, WikidataSettings(), 10, 5)
+    assert "wdt:P31/wdt:P279* wd:Q515" in query and "LIMIT 5 OFFSET 10" in query
+    assert "slice" not in query
+    assert 'LANG(?name) IN ("en", "mul")' in query
+
+
+def test_client_says_who_it_is(fetch, endpoint):
+    fetch()
+    assert set(endpoint.user_agents) == {USER_AGENT}
+    assert USER_AGENT.startswith("spacy-entlm/")
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
+def test_busy_endpoint_is_asked_again_after_a_growing_wait(fetch, endpoint, status):
+    endpoint.faults = [endpoint.Reply(status, "busy")] * 3
+    builder, waits, _ = fetch(attempts=4)
+    assert waits == [1.0, 2.0, 4.0]
+    assert len(builder.entries) == 2 * N_PEOPLE
+
+
+def test_retry_after_is_honoured(fetch, endpoint):
+    soon = format_datetime(datetime.now(timezone.utc) + timedelta(seconds=40))
+    endpoint.faults = [
+        endpoint.Reply(429, headers={"Retry-After": value})
+        for value in ("7", soon, "soon", "-5", "nan")
+    ]
+    _, waits, _ = fetch(attempts=6)
+    assert waits[0] == 7.0
+    assert 35 < waits[1] <= 40
+    assert waits[2:] == [4.0, 8.0, 16.0]
+
+
+def test_a_ban_is_an_error_at_once(fetch, endpoint):
+    day = str(int(MAX_WAIT_SECONDS * 100))
+    endpoint.faults = [endpoint.Reply(429, "banned", headers={"Retry-After": day})]
+    with pytest.raises(EndpointError, match="asks to wait 90,000 seconds"):
+        fetch()
+    assert len(endpoint.queries) == 1
+
+
+def test_no_answer_in_time_is_tried_again_and_then_an_error(fetch, endpoint):
+    endpoint.faults = [endpoint.Reply(hang=0.3)]
+    builder, waits, _ = fetch(timeout=0.1)
+    assert waits == [1.0] and len(builder.entries) == 2 * N_PEOPLE
+
+
+def test_endpoint_that_never_answers_is_an_error(fetch, endpoint):
+    endpoint.fault_if = lambda query: endpoint.Reply(hang=0.2)
+    with pytest.raises(EndpointTimeout, match="failed 2 times, last: no answer"):
+        fetch(timeout=0.05, attempts=2)
+
+
+def test_page_that_runs_out_of_time_is_halved(fetch, endpoint):
+    def fail_large(query):
+        if limit_of(query) > 60:
+            return endpoint.Reply(500, TIMEOUT_BODY)
+        return None
+
+    endpoint.fault_if = fail_large
+    for paging in ("slice", "offset"):
+        builder, waits, _ = fetch(page_size=200, paging=paging)
+        assert len(builder.entries) == 2 * N_PEOPLE
+        # A query that is too large is not sent again.
+        assert waits == []
+    n_asked = len(endpoint.queries)
+    fetch(page_size=200)
+    fetch(page_size=200, paging="offset")
+    # The halves are remembered too: nothing is asked twice.
+    assert len(endpoint.queries) == n_asked
+
+
+def test_page_that_runs_out_of_time_however_small_is_an_error(fetch, endpoint):
+    endpoint.fault_if = lambda q: (
+        None if "COUNT" in q else endpoint.Reply(500, TIMEOUT_BODY)
+    )
+    with pytest.raises(EndpointTimeout, match="ran out of time"):
+        fetch(page_size=200)
+    assert min(limit for _, limit in endpoint.pages_asked()) >= MIN_PAGE_SIZE
+
+
+def test_answer_that_breaks_off_is_asked_for_again(fetch, endpoint):
+    # First bytes that were announced are missing, then the JSON is not complete.
+    ways = ["cut", "body"]
+
+    def break_off(query):
+        if "COUNT" in query or not ways:
+            return None
+        reply = endpoint.answer(query)
+        if ways.pop(0) == "cut":
+            reply.cut = 50
+        else:
+            reply.body = reply.body[:-50]
+        return reply
+
+    endpoint.fault_if = break_off
+    builder, waits, _ = fetch()
+    assert waits == [1.0, 2.0] and len(builder.entries) == 2 * N_PEOPLE
+
+
+def test_answer_that_ends_in_a_server_error_is_halved(fetch, endpoint):
+    def break_large(query):
+        reply = endpoint.answer(query)
+        if limit_of(query) > 60:
+            return endpoint.Reply(body=reply.body.decode()[:-50] + TIMEOUT_BODY)
+        return reply
+
+    endpoint.fault_if = break_large
+    builder, waits, _ = fetch()
+    assert waits == [] and len(builder.entries) == 2 * N_PEOPLE
+
+
+@pytest.mark.parametrize(
+    "reply, text",
+    [
+        (
+            {
+                "body": "<html><title>Welcome</title></html>",
+                "headers": {"Content-Type": "text/html"},
+            },
+            r"sends a web page in place of results \(Welcome\): check --endpoint",
+        ),
+        ({"body": "\n<!DOCTYPE html><p>Sign in"}, "sends a web page"),
+        ({"body": '{"answer": 42}'}, "JSON that is no SPARQL result"),
+        ({"body": "[]"}, "JSON that is no SPARQL result"),
+        (
+            {"status": 400, "body": "MalformedQueryException"},
+            "refuses the query",
+        ),
+        (
+            {"status": 403, "body": "who are you"},
+            "status 403: who are you",
+        ),
+    ],
+)
+def test_what_is_no_answer_is_an_error_at_once(fetch, endpoint, reply, text):
+    endpoint.faults = [endpoint.Reply(**reply)]
+    with pytest.raises(EndpointError, match=text):
+        fetch()
+    assert len(endpoint.queries) == 1
+
+
+def test_endpoint_that_is_not_there_is_an_error(tmp_path):
+    waits = []
+    for url, text in [("http://127.0.0.1:9/sparql", "failed 2 times"), ("x y", "x y")]:
+        with (
+            SparqlClient(
+                url, tmp_path, attempts=2, timeout=5.0, sleep=waits.append
+            ) as client,
+            pytest.raises(EndpointError, match=text),
+        ):
+            client.select("SELECT")
+
+
+def test_stopped_run_goes_on_where_it_was(fetch, endpoint):
+    endpoint.fault_if = lambda q: (
+        endpoint.Reply(502) if "slice.offset 200" in q else None
+    )
+    with pytest.raises(EndpointError, match="failed 3 times, last: status 502"):
+        fetch()
+    endpoint.fault_if = lambda query: None
+    endpoint.queries.clear()
+    builder, _, client = fetch()
+    assert endpoint.pages_asked() == [(200, 50)] and client.n_sent == 1
+    assert len(builder.entries) == 2 * N_PEOPLE
+
+
+def test_damaged_page_on_disk_is_fetched_again(fetch, endpoint, tmp_path):
+    builder, _, _ = fetch()
+    pages = sorted((tmp_path / "pages").iterdir())
+    assert len(pages) == 4
+    pages[0].write_bytes(b"damaged")
+    pages[1].write_bytes(pages[1].read_bytes()[:20])
+    endpoint.queries.clear()
+    again, _, _ = fetch()
+    assert len(endpoint.queries) == 2
+    assert again.entries == builder.entries
+
+
+def test_bad_names_are_left_out_and_counted(fetch, endpoint):
+    endpoint.classes["Q5"] = [(["A\x00b", "Ann", "", " Bo  Li "], 3)]
+    builder, _, _ = fetch()
+    assert [e.name for e in builder.entries] == ["Ann", "Bo Li"]
+    assert builder.report.left_out[BROKEN_NAMES] == 1
+    assert "e.g. 'A\\x00b'" in " ".join(builder.report.problems())
+
+
+def test_config_names_classes(tmp_path):
+    path = tmp_path / "map.json"
+    path.write_text(
+        '{"PER": ["Q5"], "LOC": [{"class": "Q515", "subclasses": true}], "X": "Q7"}'
+    )
+    assert read_config(path) == [
+        HUMAN,
+        WikidataClass("LOC", "Q515", True),
+        WikidataClass("X", "Q7"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "content, text",
+    [
+        ("{", "no JSON file"),
+        ("[]", "write {"),
+        ("{}", "names no class"),
+        ('{"PER": []}', "names no class"),
+        ('{"PER": ["human"]}', "'human' .for PER. is no Wikidata class"),
+        ('{"PER": ["Q5 . } #"]}', "is no Wikidata class"),
+        ('{"PER": [{"class": "Q5", "sub": true}]}', "is no Wikidata class"),
+        ('{"PER": [{"class": "Q5", "subclasses": "yes"}]}', "is no Wikidata class"),
+        ('{"A B": ["Q5"]}', "'A B' is no label"),
+    ],
+)
+def test_bad_config_is_an_error(tmp_path, content, text):
+    path = tmp_path / "map.json"
+    path.write_text(content)
+    with pytest.raises(CorpusError, match=text) as error:
+        read_config(path)
+    assert str(error.value).startswith(str(path))
+
+
+@pytest.mark.parametrize(
+    "settings, text",
+    [
+        ({"paging": "pages"}, "choose slice or offset"),
+        ({"page_size": 0}, "at least 1"),
+        ({"limit": 0}, "at least 1"),
+        ({"languages": ['en") } #']}, "is no language code"),
+    ],
+)
+def test_bad_settings_are_errors(settings, text):
+    with pytest.raises(CorpusError, match=text):
+        WikidataSettings(**settings)
+
+
+@pytest.fixture
+def command(endpoint, tmp_path, monkeypatch):
+    """Runs `lexicon wikidata` in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    Path("map.json").write_text('{"PER": ["Q5"], "LOC": ["Q515", "Q404"]}')
+
+    def command(*args):
+        arguments = ["out.jsonl", "--config", "map.json", "--endpoint", endpoint.url]
+        arguments += ["--page-size", "100", *map(str, args)]
+        return CliRunner().invoke(entlm_cli, ["lexicon", "wikidata", *arguments])
+
+    return command
+
+
+def test_command_writes_a_lexicon(command):
+    result = command()
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines() == [
+        "PER Q5: 250 items",
+        "LOC Q515: 3 items",
+        "LOC Q404: 0 items: no instances, check the class",
+        "503 entries, 503 with a weight",
+        "  LOC 3",
+        "  PER 500",
+        "Wrote out.jsonl",
+    ]
+    entries, _ = read_lexicon("out.jsonl")
+    assert len(entries) == 503
+    assert len(os.listdir("out.jsonl.pages")) == 7
+
+
+def test_command_fails_in_one_line_and_keeps_what_it_has(command, endpoint):
+    endpoint.fault_if = lambda q: endpoint.Reply(body="<html>") if "Q515" in q else None
+    result = command("--attempts", 1)
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert "sends a web page" in line and "kept in out.jsonl.pages" in line
+    assert not Path("out.jsonl").exists()
+    endpoint.fault_if = lambda query: None
+    endpoint.queries.clear()
+    assert command().exit_code == 0
+    assert not any("wd:Q5 " in query for query in endpoint.queries)
+
+
+def test_command_without_a_name_is_an_error(command):
+    Path("map.json").write_text('{"PER": ["Q404"]}')
+    result = command()
+    assert result.exit_code == 1
+    assert "no names found" in result.stderr
+
+
+def test_killed_run_goes_on_where_it_was(endpoint, tmp_path):
+    """A process is killed in the middle of a page; another one finishes its work."""
+    (tmp_path / "map.json").write_text('{"PER": ["Q5"]}')
+    program = (
+        "from spacy_entlm.cli.lexicon import lexicon_cli\n"
+        "import spacy_entlm.cli.lexicon_wikidata\n"
+        "lexicon_cli()"
+    )
+    command = [sys.executable, "-c", program, "wikidata", "out.jsonl"]
+    command += [
+        "--config",
+        "map.json",
+        "--endpoint",
+        endpoint.url,
+        "--page-size",
+        "100",
+    ]
+    endpoint.fault_if = lambda q: (
+        endpoint.Reply(hang=60.0) if "slice.offset 200" in q else None
+    )
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not any("slice.offset 200" in q for q in endpoint.queries):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert len(list((tmp_path / "out.jsonl.pages").iterdir())) == 3
+    endpoint.fault_if = lambda query: None
+    endpoint.queries.clear()
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert endpoint.pages_asked() == [(200, 50)] and len(endpoint.queries) == 1
+    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert len({json.loads(line)["name"] for line in lines}) == 2 * N_PEOPLE

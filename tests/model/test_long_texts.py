@@ -1,0 +1,200 @@
+"""Texts that are longer than a window, read by the whole component."""
+
+import tracemalloc
+import warnings
+
+import numpy
+import pytest
+from spacy.tokens import Doc
+
+from spacy_entlm.model import architecture
+from spacy_entlm.model.types import NO_ENTITY, NO_TARGET
+
+
+def model_of(nlp):
+    return nlp.get_pipe("entlm_ner").model
+
+
+def find_all_words(nlp):
+    """Make every word that is read an entity, and count the words that are not."""
+    nlp.get_pipe("entlm_ner").cfg["label_bias"] = 1000.0
+
+
+def words_without_prediction(nlp, doc):
+    return sum(not token.ent_type for token in nlp(doc))
+
+
+@pytest.fixture
+def long_word(roberta, load_network):
+    """A word of exactly 800 pieces."""
+    tokenizer = load_network(roberta).tokenizer
+    word = "q" * 800
+    assert len(tokenizer.tokenize(word)) == 800
+    return word
+
+
+def test_word_of_800_pieces_loses_its_own_tail_only(roberta, start_nlp, long_word):
+    nlp = start_nlp(roberta)
+    find_all_words(nlp)
+    words = ["Anna", "met", long_word, "in", "Berlin", "."]
+    with pytest.warns(UserWarning, match="^1 word"):
+        assert words_without_prediction(nlp, Doc(nlp.vocab, words=words)) == 0
+
+
+def test_neighbours_of_a_long_word_share_a_window_with_it(
+    roberta, start_nlp, long_word, monkeypatch
+):
+    nlp = start_nlp(roberta)
+    seen = []
+    monkeypatch.setattr(
+        architecture,
+        "iter_batches",
+        lambda windows, size: seen.append(windows) or [],
+    )
+    words = ["Anna", "met", long_word, "in", "Berlin", "."]
+    with pytest.warns(UserWarning):
+        model_of(nlp).predict([Doc(nlp.vocab, words=words)])
+    (windows,) = seen
+    window = numpy.searchsorted(windows.starts, windows.word_rows, side="right")
+    # Half a window of the long word is left, so that all stand in the first one.
+    assert (windows.first_words == 2).sum() == 31
+    assert set(window.tolist()) == {1}
+
+
+def test_words_that_lose_their_tail_are_counted_in_one_warning(
+    roberta, start_nlp, long_word
+):
+    nlp = start_nlp(roberta)
+    docs = [Doc(nlp.vocab, words=["Anna", long_word]) for _ in range(3)]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        nlp.get_pipe("entlm_ner").predict(docs)
+        nlp.get_pipe("entlm_ner").predict(docs)
+    messages = [str(warning.message) for warning in caught]
+    assert len(messages) == 1
+    assert messages[0].startswith("3 word(s) of more than 31 word pieces")
+
+
+def test_long_white_space_is_no_word_to_warn_of(roberta, start_nlp):
+    nlp = start_nlp(roberta)
+    assert nlp("Anna" + "\n" * 500 + "Berlin").text.endswith("Berlin")
+
+
+@pytest.mark.parametrize("window, stride", [(8, 4), (20, 20), (62, 15)])
+def test_small_windows_read_every_word(bert, start_nlp, texts, window, stride):
+    nlp = start_nlp(bert, model={"window": window, "stride": stride})
+    find_all_words(nlp)
+    assert words_without_prediction(nlp, nlp.make_doc(" ".join(texts))) == 0
+
+
+def test_window_larger_than_the_model_takes_is_refused(bert, start_nlp):
+    with pytest.raises(ValueError, match="window must be from 1 to 62 pieces, not 63"):
+        start_nlp(bert, model={"window": 63})
+
+
+@pytest.mark.parametrize("window, stride", [(10, 10), (10, 4)])
+def test_strided_spans_of_spacy_transformers(bert, start_nlp, texts, window, stride):
+    getter = {
+        "@span_getters": "spacy-transformers.strided_spans.v1",
+        "window": window,
+        "stride": stride,
+    }
+    nlp = start_nlp(bert, model={"get_spans": getter})
+    find_all_words(nlp)
+    text = " ".join(texts)
+    assert words_without_prediction(nlp, nlp.make_doc(text)) == 0
+
+
+def test_word_in_two_spans_is_learned_once(bert, start_nlp, texts):
+    """Overlapping spans: each word is read, and carries loss, in one of them."""
+    getter = {
+        "@span_getters": "spacy-transformers.strided_spans.v1",
+        "window": 10,
+        "stride": 4,
+    }
+    nlp = start_nlp(bert, model={"get_spans": getter})
+    doc = nlp.make_doc(" ".join(texts))
+    pieces, _ = model_of(nlp).begin_update([doc])
+    # The vocabulary has every word of the text as one piece.
+    assert sorted(pieces.first_words.tolist()) == list(range(len(doc)))
+
+
+def test_sent_spans_of_spacy_transformers(bert, start_nlp, texts):
+    getter = {"@span_getters": "spacy-transformers.sent_spans.v1"}
+    nlp = start_nlp(bert, model={"get_spans": getter})
+    find_all_words(nlp)
+    doc = nlp.make_doc(" ".join(texts[:3]))
+    for token in doc:
+        token.is_sent_start = token.i == 0 or doc[token.i - 1].text == "."
+    assert words_without_prediction(nlp, doc) == 0
+
+
+def test_spans_change_what_is_read_together(bert, start_nlp, texts):
+    getter = {"@span_getters": "spacy-transformers.sent_spans.v1"}
+    whole, split = start_nlp(bert), start_nlp(bert, model={"get_spans": getter})
+    for nlp in (whole, split):
+        model_of(nlp).attrs["settings"].label_bias = 1000.0
+    doc = split.make_doc(" ".join(texts[:2]))
+    for token in doc:
+        token.is_sent_start = token.i == 0 or doc[token.i - 1].text == "."
+    together = model_of(whole).predict([doc]).confidence
+    apart = model_of(split).predict([doc]).confidence
+    alone = model_of(whole).predict([whole.make_doc(text) for text in texts[:2]])
+    numpy.testing.assert_allclose(apart, alone.confidence, rtol=0, atol=1e-5)
+    assert not numpy.allclose(apart, together, rtol=0, atol=1e-5)
+
+
+def test_spans_of_the_package_itself_are_the_whole_doc(bert, start_nlp, texts):
+    own = start_nlp(bert, model={"get_spans": {"@misc": "spacy-entlm.doc_spans.v1"}})
+    default = start_nlp(bert)
+    docs = [own.make_doc(text) for text in texts]
+    ours, theirs = model_of(own).predict(docs), model_of(default).predict(docs)
+    assert numpy.array_equal(ours.best, theirs.best)
+
+
+def test_special_pieces_and_missing_words_carry_no_loss(
+    bert, start_nlp, texts, network_of
+):
+    nlp = start_nlp(bert)
+    model = model_of(nlp)
+    docs = [nlp.make_doc(text) for text in texts[:2]]
+    pieces, _ = model.begin_update(docs)
+    special_ids = network_of(nlp).tokenizer.all_special_ids
+    assert not set(pieces.piece_ids.tolist()) & set(special_ids)
+    n_words = sum(pieces.lengths)
+    everything = numpy.full(n_words, NO_ENTITY)
+    loss, _ = model.attrs["objective"](model, pieces, everything)
+    assert loss > 0
+    nothing = numpy.full(n_words, NO_TARGET)
+    loss, d_features = model.attrs["objective"](model, pieces, nothing)
+    assert loss == 0
+    assert not d_features.any()
+
+
+def test_document_of_100_000_words_gets_a_prediction_for_every_word(
+    bert, start_nlp, monkeypatch
+):
+    nlp = start_nlp(bert)
+    shim = model_of(nlp).shims[0]
+    predict, batch_sizes = shim.predict, []
+
+    def note_size(inputs):
+        batch_sizes.append(inputs.args[0].numel())
+        return predict(inputs)
+
+    monkeypatch.setattr(shim, "predict", note_size)
+    find_all_words(nlp)
+    words = ["Anna", "lives", "in", "Berlin", "."] * 20_000
+    doc = Doc(nlp.vocab, words=words)
+    tracemalloc.start()
+    try:
+        scores = nlp.get_pipe("entlm_ner").predict([doc])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    (found,) = scores
+    covered = sum(end - start for start, end, _ in found.spans.tolist())
+    assert covered == len(words)
+    # Some dozens of int64 a word; what goes through the network has a bound.
+    assert peak < 300 * len(words)
+    assert max(batch_sizes) <= 4096

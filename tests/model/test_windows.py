@@ -1,0 +1,285 @@
+"""Docs -> windows of word pieces: property tests with every kind of tokenizer."""
+
+from unittest import mock
+
+import numpy
+import pytest
+import spacy
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+from spacy.tokens import Doc
+
+from spacy_entlm.model import windows as windows_module
+from spacy_entlm.model.windows import (
+    Layout,
+    doc_spans,
+    get_windows,
+    iter_batches,
+    whole_batch,
+)
+
+NLP = spacy.blank("en")
+PREFIX, SUFFIX = [901], [902]
+# More pieces than any text of these tests has.
+UNBOUNDED = Layout(PREFIX, SUFFIX, 10**6, 10**6)
+HARD_WORDS = [
+    "Anna",
+    "Berlin",
+    "unbelievable",
+    "12345",
+    "...",
+    "\U0001f600",
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467",  # a family, joined by zero-width
+    "\u200b",  # zero-width space
+    "zero\u200bwidth",
+    "\ufeff",
+    "e\u0301",  # e with a combining accent
+    "\u0301",
+    "\u0130stanbul",  # its lower case is two characters
+    "\ufb01n",  # a ligature that NFKC takes apart
+    "東京",
+    "\n",
+    "\n\n",
+    "\t",
+    "[MASK]",
+    "",  # joined by spaces: a double space
+]
+TEXTS = st.one_of(
+    st.lists(st.sampled_from(HARD_WORDS), max_size=40).map(" ".join),
+    st.text(
+        alphabet=st.sampled_from("aAz. \n\t\u200b\u200d\u0301\ufeff\U0001f600東½İ"),
+        max_size=60,
+    ),
+)
+
+
+@st.composite
+def layouts(draw):
+    window = draw(st.integers(1, 12))
+    return Layout(PREFIX, SUFFIX, window, draw(st.integers(1, window)))
+
+
+@pytest.fixture(scope="module", params=["bert", "roberta", "xlm-roberta"])
+def tokenizer(request, backbone_folder, load_network):
+    """A WordPiece, a byte-level BPE and a unigram tokenizer."""
+    network = load_network(backbone_folder(request.param))
+    return network.tokenizer.backend_tokenizer
+
+
+def read(doc, tokenizer, layout=UNBOUNDED, get_spans=doc_spans):
+    return get_windows([doc], get_spans, tokenizer, layout)
+
+
+def ids_of_words(windows):
+    """Piece id of each word, -1 without one."""
+    return numpy.append(windows.ids, -1)[windows.word_rows]
+
+
+def pieces_of(windows):
+    """Pieces, and their words, without the special pieces."""
+    chosen = (windows.ids != PREFIX[0]) & (windows.ids != SUFFIX[0])
+    return windows.ids[chosen], windows.first_words[chosen]
+
+
+def loses_pieces(words, layout):
+    """Whether a word, with the space after it, is too long for the layout."""
+    words = numpy.maximum.accumulate(words)
+    return len(words) and numpy.unique(words, return_counts=True)[1].max() > max(
+        1, layout.window // 2
+    )
+
+
+def expected_bounds(n_pieces, layout):
+    """Windows move on by the stride; the last one is moved back until it is full."""
+    starts = [0]
+    while starts[-1] + layout.window < n_pieces:
+        starts.append(starts[-1] + layout.stride)
+    starts[-1] = max(0, min(starts[-1], n_pieces - layout.window))
+    return [(start, min(start + layout.window, n_pieces)) for start in starts]
+
+
+@given(text=TEXTS, layout=layouts())
+@example(text="a" * 40 + " Anna", layout=Layout(PREFIX, SUFFIX, 4, 1))
+@example(text="東 " * 9, layout=Layout(PREFIX, SUFFIX, 1, 1))
+# One piece of several words, beyond what its first word may have, or out of the window
+# from which that is read.
+@example(text=HARD_WORDS[6], layout=Layout(PREFIX, SUFFIX, 1, 1))
+@example(text="東A\U0001f600", layout=Layout(PREFIX, SUFFIX, 1, 1))
+@settings(max_examples=60, deadline=None)
+def test_every_word_with_a_piece_is_read_at_its_first_piece(tokenizer, text, layout):
+    doc = NLP.make_doc(text)
+    whole, cut = read(doc, tokenizer), read(doc, tokenizer, layout)
+    assert cut.n_words == len(doc)
+    assert ids_of_words(cut).tolist() == ids_of_words(whole).tolist()
+
+
+@given(text=TEXTS, layout=layouts())
+@settings(max_examples=60, deadline=None)
+def test_windows_hold_all_pieces_between_special_ones(tokenizer, text, layout):
+    doc = NLP.make_doc(text)
+    whole, cut = read(doc, tokenizer), read(doc, tokenizer, layout)
+    seen = []
+    for start, size in zip(cut.starts, cut.sizes):
+        window = cut.ids[start : start + size]
+        assert window[0] == PREFIX[0]
+        assert window[-1] == SUFFIX[0]
+        assert 1 <= size - 2 <= layout.window
+        seen.append(window[1:-1].tolist())
+    pieces, words = pieces_of(whole)
+    if not loses_pieces(words, layout):
+        pieces = pieces.tolist()
+        bounds = expected_bounds(len(pieces), layout) if pieces else []
+        assert seen == [pieces[start:end] for start, end in bounds]
+
+
+@given(text=TEXTS, layout=layouts())
+@settings(max_examples=60, deadline=None)
+def test_words_are_read_where_they_have_most_context(tokenizer, text, layout):
+    doc = NLP.make_doc(text)
+    cut = read(doc, tokenizer, layout)
+    _, words = pieces_of(read(doc, tokenizer))
+    assume(not loses_pieces(words, layout))
+    bounds = expected_bounds(len(words), layout)
+    for word in set(words[words >= 0].tolist()):
+        index = int(numpy.flatnonzero(words == word)[0])
+        contexts = [min(index - start, end - 1 - index) for start, end in bounds]
+        row = cut.word_rows[word]
+        window = int(numpy.searchsorted(cut.starts, row, side="right")) - 1
+        assert cut.starts[window] + 1 + index - bounds[window][0] == row
+        assert contexts[window] == max(contexts)
+
+
+@given(layout=layouts(), n_words=st.integers(1, 6))
+@settings(max_examples=30, deadline=None)
+def test_words_that_hold_spaces_are_read_at_their_first_piece(
+    tokenizer, layout, n_words
+):
+    doc = Doc(NLP.vocab, words=["New  York Globex"] * n_words)
+    whole, cut = read(doc, tokenizer), read(doc, tokenizer, layout)
+    assert ids_of_words(cut).tolist() == ids_of_words(whole).tolist()
+    assert (cut.word_rows >= 0).all()
+
+
+@given(text=TEXTS, layout=layouts())
+@settings(max_examples=60, deadline=None)
+def test_a_word_carries_loss_in_one_window_only(tokenizer, text, layout):
+    doc = NLP.make_doc(text)
+    cut = read(doc, tokenizer, layout)
+    rows = numpy.flatnonzero(cut.own)
+    window = numpy.searchsorted(cut.starts, rows, side="right")
+    pairs = set(zip(cut.first_words[rows].tolist(), window.tolist()))
+    words = {word for word, _ in pairs}
+    assert len(pairs) == len(words)
+    assert words == set(cut.first_words[cut.first_words >= 0].tolist())
+
+
+@given(texts=st.lists(TEXTS, max_size=4), layout=layouts(), size=st.integers(1, 60))
+@settings(max_examples=60, deadline=None)
+def test_batches_hold_every_word_once(tokenizer, texts, layout, size):
+    docs = [NLP.make_doc(text) for text in texts]
+    windows = get_windows(docs, doc_spans, tokenizer, layout)
+    read_words = []
+    for batch in iter_batches(windows, size):
+        n_windows, longest = batch.input_ids.shape
+        assert n_windows == 1 or n_windows * longest <= size
+        flat = batch.input_ids.ravel()
+        rows = windows.word_rows[batch.words]
+        assert flat[batch.word_positions].tolist() == windows.ids[rows].tolist()
+        assert batch.attention_mask.ravel()[batch.word_positions].all()
+        assert batch.attention_mask.sum() == (batch.rows >= 0).sum()
+        read_words += batch.words.tolist()
+    assert sorted(read_words) == numpy.flatnonzero(windows.word_rows >= 0).tolist()
+
+
+@given(texts=st.lists(TEXTS, max_size=4), layout=layouts())
+@settings(max_examples=30, deadline=None)
+def test_one_batch_can_hold_all_windows(tokenizer, texts, layout):
+    docs = [NLP.make_doc(text) for text in texts]
+    windows = get_windows(docs, doc_spans, tokenizer, layout)
+    batch = whole_batch(windows)
+    rows = batch.rows[batch.rows >= 0]
+    assert sorted(rows.tolist()) == list(range(len(windows.ids)))
+    assert batch.input_ids[batch.rows >= 0].tolist() == windows.ids[rows].tolist()
+
+
+@given(texts=st.lists(TEXTS, max_size=4), layout=layouts())
+@settings(max_examples=30, deadline=None)
+def test_docs_read_together_are_read_as_if_alone(tokenizer, texts, layout):
+    docs = [NLP.make_doc(text) for text in texts]
+    together = get_windows(docs, doc_spans, tokenizer, layout)
+    assert together.lengths == [len(doc) for doc in docs]
+    alone = [ids_of_words(read(doc, tokenizer, layout)).tolist() for doc in docs]
+    assert ids_of_words(together).tolist() == sum(alone, [])
+
+
+@given(
+    words=st.lists(st.sampled_from(HARD_WORDS), max_size=60),
+    chunk_words=st.integers(12, 24),
+)
+@settings(max_examples=80, deadline=None)
+def test_pieces_do_not_depend_on_how_a_text_is_chunked(tokenizer, words, chunk_words):
+    # Twelve: more words than spaCy makes of any stretch without a space.
+    doc = NLP.make_doc(" ".join(words))
+    whole = read(doc, tokenizer)
+    with mock.patch.object(windows_module, "CHUNK_WORDS", chunk_words):
+        chunked = read(doc, tokenizer)
+    assert pieces_of(chunked)[0].tolist() == pieces_of(whole)[0].tolist()
+    assert pieces_of(chunked)[1].tolist() == pieces_of(whole)[1].tolist()
+    read_text = doc.text[: doc[-1].idx + len(doc[-1])] if len(doc) else ""
+    one_call = tokenizer.encode(read_text, add_special_tokens=False).ids
+    assert pieces_of(whole)[0].tolist() == one_call
+
+
+def test_text_without_spaces_is_chunked_all_the_same(tokenizer):
+    doc = Doc(NLP.vocab, words=["東"] * 50, spaces=[False] * 50)
+    with mock.patch.object(windows_module, "CHUNK_WORDS", 10):
+        chunked = read(doc, tokenizer)
+    assert (chunked.word_rows >= 0).sum() >= 5
+
+
+def test_piece_of_two_words_gives_both_a_row(bert, load_network):
+    tokenizer = load_network(bert).tokenizer.backend_tokenizer
+    doc = Doc(NLP.vocab, words=["Ber", "lin"], spaces=[False, False])
+    windows = read(doc, tokenizer)
+    assert windows.word_rows[0] == windows.word_rows[1] == 1
+    assert (windows.first_words[1], windows.last_words[1]) == (0, 1)
+
+
+def test_words_outside_all_spans_get_no_row(bert, load_network):
+    tokenizer = load_network(bert).tokenizer.backend_tokenizer
+    doc = NLP.make_doc("Anna met Peter in Rome .")
+    windows = read(doc, tokenizer, get_spans=lambda docs: [[doc[1:3]] for doc in docs])
+    assert (windows.word_rows >= 0).tolist() == [False, True, True] + [False] * 3
+
+
+def test_docs_without_words_have_no_windows(tokenizer):
+    empty = Doc(NLP.vocab)
+    windows = get_windows([empty, empty], doc_spans, tokenizer, UNBOUNDED)
+    assert windows.lengths == [0, 0]
+    assert list(iter_batches(windows, 100)) == []
+    assert get_windows([], doc_spans, tokenizer, UNBOUNDED).n_words == 0
+
+
+@pytest.mark.parametrize(
+    "setting, message",
+    [
+        ({"window": 0}, "window must be from 1 to 62 pieces, not 0"),
+        ({"window": 63}, "window must be from 1 to 62 pieces, not 63"),
+        ({"window": 10, "stride": 11}, r"stride must be from 1 to window \(10\)"),
+        ({"stride": 0}, "stride must be from 1 to window .* not 0"),
+    ],
+)
+def test_window_and_stride_that_do_not_fit_are_refused(setting, message):
+    settings = {"window": None, "stride": None, **setting}
+    with pytest.raises(ValueError, match=message):
+        Layout.create(PREFIX, SUFFIX, model_limit=64, **settings)
+
+
+def test_window_is_what_the_model_takes_by_default():
+    layout = Layout.create(PREFIX, SUFFIX, model_limit=64, window=None, stride=None)
+    assert (layout.window, layout.stride) == (62, 46)
+
+
+def test_model_without_room_for_text_is_refused():
+    with pytest.raises(ValueError, match="no room for text"):
+        Layout.create(PREFIX, SUFFIX, model_limit=2, window=None, stride=None)

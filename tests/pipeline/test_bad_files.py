@@ -1,0 +1,136 @@
+"""A saved pipeline that is broken gives one clear error, never a random weight."""
+
+import json
+import shutil
+
+import pytest
+import spacy
+import torch
+from safetensors.torch import load_file, save_file
+from spacy.util import load_model_from_config
+
+NAME = "entlm_ner"
+WEIGHTS = "model.safetensors"
+ROWS = "label_rows.safetensors"
+
+
+@pytest.fixture
+def folder(trained_folder, tmp_path):
+    """A copy of a saved pipeline."""
+    return shutil.copytree(trained_folder, tmp_path / "pipeline")
+
+
+@pytest.fixture
+def model(folder):
+    """The folder of its model."""
+    return folder / NAME / "model"
+
+
+def refused(folder, message):
+    """Whether loading gives a ValueError of one line that names the place."""
+    with pytest.raises(ValueError, match=message) as caught:
+        spacy.load(folder)
+    assert str(folder / NAME) in str(caught.value)
+    return "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("file", [WEIGHTS, ROWS])
+@pytest.mark.parametrize("size", [0, 7, 100])
+def test_truncated_weights(folder, model, file, size):
+    content = (model / file).read_bytes()
+    (model / file).write_bytes(content[:size])
+    assert refused(folder, "Cannot (load|read)")
+
+
+@pytest.mark.parametrize("file", [WEIGHTS, ROWS])
+def test_weights_that_are_noise(folder, model, file):
+    (model / file).write_bytes(bytes(range(256)) * 10)
+    assert refused(folder, "Cannot (load|read)")
+
+
+@pytest.mark.parametrize(
+    "file", [WEIGHTS, ROWS, "config.json", "label_words.json", "tokenizer.json"]
+)
+def test_missing_file(folder, model, file):
+    (model / file).unlink()
+    if file == "tokenizer.json":  # or else it is made anew from the list of pieces
+        (model / "vocab.txt").unlink(missing_ok=True)
+    assert refused(folder, "Cannot|no model folder")
+
+
+def test_missing_label_words_of_the_component(folder):
+    (folder / NAME / "label_words.json").unlink()
+    with pytest.raises(ValueError, match=r"label_words\.json"):
+        spacy.load(folder)
+
+
+@pytest.mark.parametrize("file", ["config.json", "label_words.json", "tokenizer.json"])
+def test_file_that_is_no_json(folder, model, file):
+    (model / file).write_text("{")
+    assert refused(folder, "Cannot load|not valid JSON")
+
+
+def change_tensors(path, change):
+    tensors = load_file(path)
+    change(tensors)
+    save_file(tensors, path, metadata={"format": "pt"})
+
+
+def test_unexpected_weight(folder, model):
+    change_tensors(model / WEIGHTS, lambda t: t.update(extra=torch.zeros(1)))
+    assert refused(folder, "unexpected keys: extra")
+
+
+def test_missing_weight(folder, model):
+    change_tensors(model / WEIGHTS, lambda t: t.pop("cls.predictions.bias"))
+    assert refused(folder, "missing keys")
+
+
+def test_weight_of_another_shape(folder, model):
+    key = "cls.predictions.transform.dense.weight"
+    change_tensors(model / WEIGHTS, lambda t: t.update({key: torch.zeros(3, 3)}))
+    with pytest.raises(ValueError, match=r"Cannot load|do not fit"):
+        spacy.load(folder)
+
+
+@pytest.mark.parametrize(
+    "tensors",
+    [
+        {},
+        {"rows": torch.zeros(2, 32), "biases": torch.zeros(2)},
+        {"rows": torch.zeros(3, 16), "biases": torch.zeros(3)},
+        {"rows": torch.zeros(3, 32)},
+        {"rows": torch.zeros(3, 32), "biases": torch.zeros(2)},
+    ],
+)
+def test_label_rows_that_do_not_fit(folder, model, tensors):
+    save_file(tensors, model / ROWS)
+    assert refused(folder, r"does not fit the label words and the model")
+
+
+def test_label_words_that_do_not_fit_the_rows(folder, model):
+    (model / "label_words.json").write_text(json.dumps({"PER": ["John"]}))
+    assert refused(folder, r"does not fit the label words and the model")
+
+
+def test_labels_of_component_and_model_that_differ(folder):
+    words = json.dumps({"PER": ["John"], "ORG": ["Corp"]})
+    (folder / NAME / "label_words.json").write_text(words)
+    with pytest.raises(ValueError, match=r"\['PER', 'ORG'\].*\['PER', 'LOC', 'ORG'\]"):
+        spacy.load(folder)
+
+
+def test_bytes_that_are_broken(trained):
+    data = trained.to_bytes()
+    nlp = load_model_from_config(trained.config)
+    with pytest.raises(ValueError):
+        nlp.from_bytes(data[: len(data) // 2])
+
+
+def test_pipeline_of_another_backbone_is_loaded_as_it_was_saved(
+    trained_folder, bert, texts
+):
+    """The setting `name` says where training begins, not what was trained."""
+    model = {"name": "nobody/has-this-model"}
+    nlp = spacy.load(trained_folder, config={"components": {NAME: {"model": model}}})
+    assert len(nlp(texts[0]).ents) == 2

@@ -1,0 +1,184 @@
+"""Docs in, entities with confidences out, nothing else."""
+
+import numpy
+import pytest
+import spacy
+from spacy.tokens import Doc, Span, SpanGroup
+
+NAME = "entlm_ner"
+
+
+@pytest.fixture
+def pipe(trained):
+    return trained.get_pipe(NAME)
+
+
+def scores_of(doc, key=NAME):
+    return doc.spans[key].attrs["scores"]
+
+
+def test_what_was_learned_is_found(trained, annotated, entities):
+    found = [entities(trained(text)) for text, _ in annotated]
+    assert found == [annotation["entities"] for _, annotation in annotated]
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 3, 7, 100])
+def test_pipe_gives_what_call_gives(trained, texts, entities, batch_size):
+    # Texts of different lengths: padding must not matter.
+    texts = [*texts, texts[0] * 9, "", "Anna", " ".join(texts)]
+    one_by_one = [trained(text) for text in texts]
+    piped = list(trained.pipe(texts, batch_size=batch_size))
+    for single, batched in zip(one_by_one, piped):
+        assert entities(batched) == entities(single)
+        numpy.testing.assert_allclose(scores_of(batched), scores_of(single), atol=1e-4)
+
+
+@pytest.mark.parametrize("max_batch_pieces", [16, 64, 100_000])
+def test_predictions_do_not_depend_on_the_batches_of_pieces(
+    trained_folder, trained, texts, entities, max_batch_pieces
+):
+    model = {"max_batch_pieces": max_batch_pieces}
+    config = {"components": {NAME: {"model": model}}}
+    other = spacy.load(trained_folder, config=config)
+    for ours, theirs in zip(trained.pipe(texts), other.pipe(texts)):
+        assert entities(ours) == entities(theirs)
+        numpy.testing.assert_allclose(scores_of(ours), scores_of(theirs), atol=1e-4)
+
+
+def test_every_backbone_learns_and_predicts(
+    backbone, blank_nlp, fit, annotated, entities
+):
+    nlp = blank_nlp(backbone)
+    fit(nlp)
+    for (_, annotation), doc in zip(annotated, nlp.pipe(text for text, _ in annotated)):
+        assert entities(doc) == annotation["entities"]
+
+
+def test_scores_are_float32_one_for_each_entity(trained, texts):
+    for doc in trained.pipe(texts):
+        group = doc.spans[NAME]
+        assert isinstance(group, SpanGroup)
+        assert list(group) == list(doc.ents)
+        assert scores_of(doc).dtype == "float32"
+        assert scores_of(doc).shape == (len(doc.ents),)
+        assert ((scores_of(doc) > 0) & (scores_of(doc) <= 1)).all()
+
+
+def test_confidence_is_the_probability_of_the_label_row(trained, pipe, texts):
+    doc = trained.make_doc(texts[0])
+    (found,) = pipe.predict([doc])
+    scores = pipe.model.predict([doc])
+    start, end, label = found.spans[0].tolist()
+    assert set(scores.best[start:end].tolist()) == {label}
+    mean = float(numpy.mean(scores.confidence[start:end]))
+    assert found.confidences[0] == pytest.approx(mean, rel=1e-6)
+
+
+def test_predict_leaves_the_doc_as_it_is(trained, pipe, texts):
+    doc = trained.make_doc(texts[0])
+    before = doc.to_bytes()
+    pipe.predict([doc])
+    assert doc.to_bytes() == before
+
+
+def test_nothing_else_is_left_on_the_doc(trained, texts):
+    doc = trained(texts[0])
+    assert set(doc.spans) == {NAME}
+    assert doc.user_data == {}
+    assert len(doc.tensor) == 0
+    assert doc.cats == {}
+    for annotation in ("TAG", "LEMMA", "DEP", "SENT_START", "MORPH", "ENT_KB_ID"):
+        assert not doc.has_annotation(annotation)
+    untouched = trained.make_doc(texts[0])
+    assert set(dir(doc._)) == set(dir(untouched._))
+
+
+def test_every_word_is_marked_inside_or_outside(trained, texts):
+    doc = trained(texts[0])
+    assert all(token.ent_iob_ in ("B", "I", "O") for token in doc)
+    assert trained(texts[8]).has_annotation("ENT_IOB")
+
+
+def test_without_entities_there_is_an_empty_group(trained):
+    doc = trained("The cat sleeps .")
+    assert len(doc.ents) == 0
+    assert len(doc.spans[NAME]) == 0
+    assert scores_of(doc).shape == (0,)
+
+
+def test_entity_spans_survive_serialisation(trained, texts):
+    doc = trained(texts[0])
+    copy = Doc(trained.vocab).from_bytes(doc.to_bytes())
+    assert [ent.label_ for ent in copy.spans[NAME]] == ["PER", "LOC"]
+    numpy.testing.assert_array_equal(scores_of(copy), scores_of(doc))
+
+
+def test_white_space_is_no_entity(trained, pipe):
+    pipe.cfg["label_bias"] = 1000.0
+    doc = trained("  Anna \n\n Berlin \t\n ")
+    assert [ent.text for ent in doc.ents] == ["Anna", "Berlin"]
+
+
+def test_untrained_pipeline_says_what_is_missing(bert, blank_nlp):
+    with pytest.raises(ValueError, match=r"entlm_ner.*initialize"):
+        blank_nlp(bert)("Anna")
+
+
+def test_component_declares_what_it_assigns(trained):
+    meta = trained.get_pipe_meta(NAME)
+    assert set(meta.assigns) == {
+        "doc.ents",
+        "token.ent_iob",
+        "token.ent_type",
+        "doc.spans",
+    }
+    assert meta.default_score_weights == {
+        "ents_f": 1.0,
+        "ents_p": 0.0,
+        "ents_r": 0.0,
+        "ents_per_type": None,
+    }
+    trained.analyze_pipes()
+
+
+def test_pipeline_scores_itself(trained, make_examples):
+    scores = trained.evaluate(make_examples(trained))
+    assert scores["ents_f"] == 1.0
+    assert set(scores["ents_per_type"]) == {"PER", "LOC", "ORG"}
+
+
+def test_docs_of_one_batch_may_be_empty(trained, pipe):
+    docs = [Doc(trained.vocab), trained.make_doc("Anna Smith lives in Berlin .")]
+    found = pipe.predict(docs)
+    assert len(found[0].spans) == 0
+    assert len(found[1].spans) == 2
+    assert pipe.predict([]) == []
+
+
+def test_retokenised_words_get_a_prediction(trained):
+    doc = trained.make_doc("Anna Smith lives in Berlin .")
+    with doc.retokenize() as retokenizer:
+        retokenizer.merge(doc[0:2])
+    trained.get_pipe(NAME)(doc)
+    assert [(ent.text, ent.label_) for ent in doc.ents] == [
+        ("Anna Smith", "PER"),
+        ("Berlin", "LOC"),
+    ]
+
+
+def test_entities_keep_their_label_in_docs_of_another_vocabulary(trained, texts):
+    """The labels are spelled out in whichever vocabulary the Doc has."""
+    doc = spacy.blank("xx").make_doc(texts[0])
+    doc = trained.get_pipe(NAME)(doc)
+    assert [ent.label_ for ent in doc.ents] == ["PER", "LOC"]
+    assert isinstance(doc.ents[0], Span)
+
+
+@pytest.mark.parametrize("lang", ["en", "de"])
+def test_other_languages_learn_and_predict(
+    bert, blank_nlp, fit, annotated, entities, lang
+):
+    nlp = blank_nlp(bert, lang=lang)
+    fit(nlp)
+    text, annotation = annotated[1]
+    assert entities(nlp(text)) == annotation["entities"]

@@ -1,0 +1,216 @@
+"""threshold, label_bias, overwrite, spans_key, precision, and what config refuses."""
+
+import numpy
+import pytest
+import spacy
+from confection import ConfigValidationError
+from spacy.cli.find_threshold import find_threshold
+from spacy.tokens import DocBin, Span
+
+NAME = "entlm_ner"
+TEXT = "Anna Smith lives in Berlin ."
+
+
+@pytest.fixture
+def pipe(trained):
+    return trained.get_pipe(NAME)
+
+
+def load(folder, **settings):
+    return spacy.load(folder, config={"components": {NAME: settings}})
+
+
+def found(doc):
+    return [(ent.text, ent.label_) for ent in doc.ents]
+
+
+def test_threshold_drops_less_confident_entities(trained, pipe):
+    doc = trained(TEXT)
+    low, high = sorted(doc.spans[NAME].attrs["scores"].tolist())
+    pipe.cfg["threshold"] = (low + high) / 2
+    doc = trained(TEXT)
+    assert len(doc.ents) == len(doc.spans[NAME]) == 1
+    assert doc.spans[NAME].attrs["scores"].tolist() == [high]
+
+
+def test_entity_as_confident_as_the_threshold_stays(trained, pipe):
+    scores = trained(TEXT).spans[NAME].attrs["scores"].tolist()
+    pipe.cfg["threshold"] = min(scores)
+    assert len(trained(TEXT).ents) == 2
+
+
+def test_threshold_can_be_set_when_loading(trained_folder):
+    assert len(load(trained_folder)(TEXT).ents) == 2
+    assert len(load(trained_folder, threshold=1.01)(TEXT).ents) == 0
+
+
+def test_settings_saved_with_a_pipeline_do_not_win_over_the_config(
+    trained_folder, tmp_path
+):
+    nlp = load(trained_folder, threshold=1.01, overwrite=False)
+    nlp.to_disk(tmp_path)
+    assert len(spacy.load(tmp_path)(TEXT).ents) == 0
+    assert len(load(tmp_path, threshold=0.0)(TEXT).ents) == 2
+    bytes_of_strict = nlp.to_bytes()
+    lenient = load(trained_folder).from_bytes(bytes_of_strict)
+    assert lenient.get_pipe(NAME).cfg["threshold"] == 0.0
+
+
+def test_find_threshold_of_spacy_works(
+    trained, trained_folder, make_examples, tmp_path
+):
+    examples = make_examples(trained)
+    path = tmp_path / "dev.spacy"
+    DocBin(docs=[eg.reference for eg in examples]).to_disk(path)
+    best, score, all_scores = find_threshold(
+        str(trained_folder), path, NAME, "threshold", "ents_f", n_trials=3
+    )
+    assert all_scores == {0.0: 1.0, 0.5: 1.0, 1.0: 0.0}
+    assert (best < 1.0, score) == (True, 1.0)
+
+
+def test_label_bias_finds_more_or_less(trained, pipe):
+    text = "Anna Smith lives in Berlin . The cat sleeps ."
+    n_words = {}
+    for bias in (-1000.0, 0.0, 1000.0):
+        pipe.cfg["label_bias"] = bias
+        n_words[bias] = sum(len(ent) for ent in trained(text).ents)
+    assert n_words == {-1000.0: 0, 0.0: 3, 1000.0: 10}
+
+
+def test_label_bias_can_be_set_when_loading(trained_folder):
+    assert len(load(trained_folder, label_bias=-1000.0)(TEXT).ents) == 0
+
+
+def test_negative_label_bias_lowers_confidence(trained_folder):
+    plain, strict = load(trained_folder), load(trained_folder, label_bias=-0.5)
+    scores, lower = (nlp(TEXT).spans[NAME].attrs["scores"] for nlp in (plain, strict))
+    assert (lower < scores).all()
+
+
+def set_entities(doc, *spans):
+    doc.set_ents([Span(doc, *span) for span in spans])
+    return doc
+
+
+def test_entities_already_set_are_replaced_by_default(trained, pipe):
+    doc = set_entities(trained.make_doc(TEXT), (2, 4, "OLD"))
+    assert found(pipe(doc)) == [("Anna Smith", "PER"), ("Berlin", "LOC")]
+
+
+def test_without_overwrite_ours_fill_the_gaps(trained, pipe):
+    pipe.cfg["overwrite"] = False
+    doc = set_entities(trained.make_doc(TEXT), (1, 3, "OLD"))
+    assert found(pipe(doc)) == [("Smith lives", "OLD"), ("Berlin", "LOC")]
+    # The group holds what this component found and set.
+    assert [ent.text for ent in doc.spans[NAME]] == ["Berlin"]
+    assert len(doc.spans[NAME].attrs["scores"]) == 1
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+@pytest.mark.parametrize(
+    "spans",
+    [
+        [(0, 6, "OLD")],
+        [(0, 1, "OLD"), (1, 2, "OLD")],
+        [(4, 5, "LOC")],
+        [(0, 2, "PER"), (5, 6, "OLD")],
+        [(5, 6, "OLD")],
+        [],
+    ],
+)
+def test_entities_that_meet_never_overlap(trained, pipe, overwrite, spans):
+    pipe.cfg["overwrite"] = overwrite
+    doc = pipe(set_entities(trained.make_doc(TEXT), *spans))
+    kept = [] if overwrite else [doc[start:end] for start, end, _ in spans]
+    assert all(ent.text in {e.text for e in doc.ents} for ent in kept)
+    covered = [i for ent in doc.ents for i in range(ent.start, ent.end)]
+    assert len(covered) == len(set(covered))
+
+
+def test_without_overwrite_entities_keep_their_ids(trained, pipe):
+    pipe.cfg["overwrite"] = False
+    doc = trained.make_doc(TEXT)
+    doc.set_ents([Span(doc, 0, 1, "PER", kb_id="Q1", span_id="a")])
+    doc = pipe(doc)
+    assert (doc.ents[0].kb_id_, doc.ents[0].id_) == ("Q1", "a")
+
+
+def test_spans_key_is_the_name_of_the_component(bert, blank_nlp, fit):
+    nlp = blank_nlp(bert, name="people")
+    fit(nlp)
+    assert set(nlp(TEXT).spans) == {"people"}
+
+
+def test_spans_key_can_be_chosen(trained_folder):
+    doc = load(trained_folder, spans_key="mine")(TEXT)
+    assert set(doc.spans) == {"mine"}
+    assert doc.spans["mine"].name == "mine"
+
+
+def test_spans_key_none_makes_no_group(trained_folder):
+    doc = load(trained_folder, spans_key=None)(TEXT)
+    assert len(doc.spans) == 0
+    assert len(doc.ents) == 2
+
+
+def test_other_span_groups_are_left_alone(trained, pipe):
+    doc = trained.make_doc(TEXT)
+    doc.spans["other"] = [doc[0:1]]
+    assert set(pipe(doc).spans) == {"other", NAME}
+
+
+def test_precision_can_be_set_when_loading(trained_folder, texts):
+    full = load(trained_folder)
+    half = load(trained_folder, model={"precision": "bfloat16"})
+    for ours, theirs in zip(full.pipe(texts), half.pipe(texts)):
+        assert found(ours) == found(theirs)
+        scores, rounded = (doc.spans[NAME].attrs["scores"] for doc in (ours, theirs))
+        assert rounded.dtype == "float32"
+        numpy.testing.assert_allclose(rounded, scores, atol=0.05)
+        if len(scores):
+            assert not numpy.array_equal(rounded, scores)
+
+
+def test_precision_auto_finds_the_same_entities(trained_folder, texts):
+    full = load(trained_folder)
+    auto = load(trained_folder, model={"precision": "auto"})
+    assert [found(doc) for doc in full.pipe(texts)] == [
+        found(doc) for doc in auto.pipe(texts)
+    ]
+
+
+@pytest.mark.parametrize(
+    "setting, message",
+    [
+        ({"precision": "float8"}, "precision is one of"),
+        ({"multi_piece": "first"}, "multi_piece is one of"),
+        ({"label_row_bias": "random"}, "label_row_bias is one of"),
+        ({"max_batch_pieces": 1}, "max_batch_pieces must be at least 16"),
+    ],
+)
+def test_setting_without_such_a_value_is_refused(bert, blank_nlp, setting, message):
+    with pytest.raises(ValueError, match=message):
+        blank_nlp(bert, model=setting)
+
+
+@pytest.mark.parametrize(
+    "config, message",
+    [
+        ({"treshold": 0.5}, "treshold"),
+        ({"model": {"nam": "x"}}, "nam"),
+        ({"threshold": "much"}, "threshold"),
+        ({"model": {"window": "wide"}}, "window"),
+        ({"model": {"transformer_config": 3}}, "transformer_config"),
+    ],
+)
+def test_unknown_or_ill_typed_config_key_is_named(config, message):
+    with pytest.raises(ConfigValidationError, match=message):
+        spacy.blank("en").add_pipe(NAME, config=config)
+
+
+def test_settings_of_the_config_reach_the_component(bert, blank_nlp):
+    nlp = blank_nlp(bert, threshold=0.3, label_bias=1.5, overwrite=False)
+    assert nlp.get_pipe(NAME).cfg["threshold"] == 0.3
+    assert nlp.get_pipe(NAME).cfg["label_bias"] == 1.5
+    assert nlp.get_pipe(NAME).cfg["overwrite"] is False
