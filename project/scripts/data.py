@@ -4,7 +4,7 @@
     python project/scripts/data.py split DATA CORPUS OUT --shots 5 --split 1
 
 DATA holds test.* and either train.* (from which samples are drawn) or {K}shot/{split}.*
-(taken as they are), and may hold dev.* and label_words.json. Files are of any form that
+(taken as they are), and may hold dev.*. Files are of any form that
 `python -m spacy entlm convert` reads. Without a test part F1 is not measured.
 """
 
@@ -23,12 +23,10 @@ from spacy_entlm.corpus.formats import EXTENSIONS
 from spacy_entlm.corpus.readers import read_docs
 from spacy_entlm.corpus.sampling import sample_exact
 from spacy_entlm.corpus.writers import write_docs
-from spacy_entlm.label_words.words import read_label_words
 
 app = typer.Typer(no_args_is_help=True, help=__doc__)
 PARTS = ("train", "dev", "test")
 ALL_SHOTS = "all"
-LABEL_WORDS_FILE = "label_words.json"
 
 
 @app.command()
@@ -61,8 +59,8 @@ def split(
     split: int = 1,
     lang: str = "en",
 ) -> None:
-    """Write OUT/train.spacy with K entities a class (or all examples), the dev part
-    that training is watched on, and the label words where DATA has some."""
+    """Write OUT/train.spacy with K entities a class (or all examples) and the dev part
+    that training is watched on."""
     with one_line_errors():
         nlp = spacy.blank(lang)
         docs = _training_docs(data, corpus, shots, split, nlp)
@@ -73,15 +71,6 @@ def split(
         # part is for the end.
         with atomic_output(out / "dev.spacy") as temporary:
             shutil.copyfile(dev if dev.exists() else out / "train.spacy", temporary)
-        words, target = data / LABEL_WORDS_FILE, out / LABEL_WORDS_FILE
-        if words.exists():
-            read_label_words(words)
-            with atomic_output(target) as temporary:
-                shutil.copyfile(words, temporary)
-            echo_lines([f"Label words from {words}"])
-        else:
-            target.unlink(missing_ok=True)
-            echo_lines(["Label words will be searched in the examples"])
 
 
 def _training_docs(

@@ -118,8 +118,7 @@ def annotate_cli(
 
     \b
     Example:
-      python -m spacy entlm annotate lexicon.jsonl unlabeled.txt annotated.spacy
-        --stop-words auto --skip-initial
+      python -m spacy entlm annotate lexicon.jsonl unlabeled.txt out.spacy --join
     """
     with one_line_errors():
         check_extension(output_path)

@@ -84,8 +84,7 @@ def merge_cli(
 
     \b
     Example:
-      python -m spacy entlm lexicon merge names.tsv.xz people.txt lexicon.jsonl
-        --map "PERSON=PER GPE=LOC" --label PER
+      python -m spacy entlm lexicon merge a.tsv.xz b.jsonl out.jsonl --map PERSON=PER
     """
     with one_line_errors():
         if len(paths) < 2:
@@ -142,8 +141,7 @@ def subsample_cli(
 
     \b
     Example:
-      python -m spacy entlm lexicon subsample lexicon.jsonl small.jsonl
-        --fraction 0.05 --by frequency --text unlabeled.txt
+      python -m spacy entlm lexicon subsample lexicon.jsonl small.jsonl --text news.txt
     """
     with one_line_errors():
         check_lexicon_extension(output_path)
@@ -178,7 +176,7 @@ def show_cli(
 
     \b
     Example:
-      python -m spacy entlm lexicon show lexicon.tsv.xz --map PERSON=PER --map GPE=LOC
+      python -m spacy entlm lexicon show lexicon.tsv.xz --map "PERSON=PER GPE=LOC"
     """
     with one_line_errors():
         entries, report = read_lexicon(

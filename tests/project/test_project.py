@@ -57,7 +57,7 @@ def test_train_5shot_ends_in_scores_and_a_wheel_and_skips_a_second_time(project,
 
     second = run(project, "train-5shot", *variables)
     assert second.returncode == 0
-    assert second.stdout.count("nothing changed") == 5
+    assert second.stdout.count("nothing changed") == 8
 
 
 @pytest.mark.slow
@@ -101,11 +101,31 @@ def test_a_missing_part_is_one_clear_line(tmp_path):
     assert len(result.stderr.strip().splitlines()) == 1
 
 
+def words(command, *arguments):
+    script = ROOT / "project" / "scripts" / "words.py"
+    line = [sys.executable, str(script), command, *map(str, arguments)]
+    return subprocess.run(line, capture_output=True, text=True, timeout=120)
+
+
 def test_broken_label_words_stop_before_training(tmp_path):
-    given = tmp_path / "5shot"
-    given.mkdir()
-    (given / "1.txt").write_text(DEV_MARKS[0] + "\n", encoding="utf8")
     (tmp_path / "label_words.json").write_text("{")
-    result = split(tmp_path, tmp_path / "none", tmp_path / "out")
+    arguments = (tmp_path, tmp_path / "none", tmp_path / "out", "--backbone", "none")
+    result = words("search", *arguments)
     assert result.returncode == 1
     assert "label_words.json is not valid JSON" in result.stderr
+
+
+def test_what_the_data_lacks_is_said_and_no_older_file_is_left(tmp_path):
+    data, out = tmp_path / "data", tmp_path / "out"
+    data.mkdir()
+    out.mkdir()
+    for name in ("lexicon.jsonl", "annotated.spacy", "label_words.json"):
+        (out / name).write_text("old")
+    results = [
+        words("lexicon", data, out),
+        words("annotate", data, out, out, out),
+        words("search", data, out, out, "--backbone", "none"),
+    ]
+    assert [result.returncode for result in results] == [0, 0, 0], results
+    assert list(out.iterdir()) == []
+    assert "will be taken from the examples" in results[2].stdout
