@@ -29,6 +29,9 @@ from .windows import (
 )
 
 MIN_BATCH_PIECES = 16
+# Pieces of a batch where the config leaves it open. On a CPU more than fits its caches
+# is slower (docs/benchmarks.md); a GPU wants enough to be busy.
+BATCH_PIECES = {"cpu": 1024, "cuda": 8192}
 
 
 @dataclass
@@ -42,7 +45,7 @@ class Settings:
     get_spans: SpanGetter
     window: Optional[int]
     stride: Optional[int]
-    max_batch_pieces: int
+    max_batch_pieces: Optional[int]
     transformer_config: Dict[str, Any]
     tokenizer_config: Dict[str, Any]
     multi_piece: str
@@ -57,7 +60,7 @@ def build_entlm_v1(
     get_spans: Callable[[Iterable[Doc]], List[List[Span]]],
     window: Optional[int] = None,
     stride: Optional[int] = None,
-    max_batch_pieces: int = 4096,
+    max_batch_pieces: Optional[int] = None,
     precision: str = "float32",
     mixed_precision: bool = False,
     multi_piece: str = "mean",
@@ -73,7 +76,8 @@ def build_entlm_v1(
         spacy-transformers' span getters.
     window (Optional[int]): Most word pieces read at once; None: what the model takes.
     stride (Optional[int]): Pieces by which a window moves on; None: 3/4 of it.
-    max_batch_pieces (int): Most pieces of a batch in prediction, padding counted.
+    max_batch_pieces (Optional[int]): Most pieces of a batch in prediction, padding
+        counted; None: 1024 on a CPU, 8192 on a GPU.
     precision (str): Of prediction: "float32", "bfloat16", "float16" or "auto".
     mixed_precision (bool): Whether to train in half precision on a GPU.
     multi_piece (str): "mean": a label word of several pieces stands for the mean of
@@ -90,7 +94,7 @@ def build_entlm_v1(
     ):
         if value not in allowed:
             raise ValueError(f"{setting} is one of {allowed}, not {value!r}")
-    if max_batch_pieces < MIN_BATCH_PIECES:
+    if max_batch_pieces is not None and max_batch_pieces < MIN_BATCH_PIECES:
         raise ValueError(
             f"max_batch_pieces must be at least {MIN_BATCH_PIECES}, "
             f"not {max_batch_pieces}"
@@ -228,7 +232,8 @@ def _score_words(model: Model, docs: List[Doc]) -> LabelScores:
     probs = torch.zeros(windows.n_words, n_labels, device=device)
     if n_labels:
         decoder, labels = network.decoder_rows, network.head.stacked()
-        for batch in iter_batches(windows, settings.max_batch_pieces):
+        limit = settings.max_batch_pieces or BATCH_PIECES[device.type]
+        for batch in iter_batches(windows, limit):
             features = shim.predict(_inputs(batch, batch.word_positions, device))
             words = _to_device(batch.words, device)
             best[words], confidence[words], batch_probs = label_scores(

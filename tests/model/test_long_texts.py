@@ -8,6 +8,7 @@ import pytest
 from spacy.tokens import Doc
 
 from spacy_entlm.model import architecture
+from spacy_entlm.model.architecture import BATCH_PIECES
 from spacy_entlm.model.types import NO_ENTITY, NO_TARGET
 
 
@@ -197,4 +198,4 @@ def test_document_of_100_000_words_gets_a_prediction_for_every_word(
     assert covered == len(words)
     # Some dozens of int64 a word; what goes through the network has a bound.
     assert peak < 300 * len(words)
-    assert max(batch_sizes) <= 4096
+    assert max(batch_sizes) <= BATCH_PIECES["cpu"]
