@@ -5,12 +5,12 @@ from typing import Annotated, Any, Dict, Iterator, List, Optional, Set, Tuple
 
 import typer
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..corpus.errors import CorpusError
 from ..corpus.formats import FORMATS, SPACY, format_from_content
-from ..corpus.readers import read_docs
+from ..corpus.readers import read_docbin, read_docs
 from ..corpus.writers import check_extension, write_docs
 from ..lexicon.files import PACKED, read_lines, unpacked_extension
 from ..lexicon.match import EXACT, LexiconMatcher, annotate
@@ -169,7 +169,8 @@ def _read_input(
             raise CorpusError("the file is empty: add sentences", path=path)
         return make_docs(progress_bar(lines, unit="line"), nlp, path), []
     if format == SPACY or (format == "auto" and path.suffix.lower() == ".spacy"):
-        docs = _read_docbin(path, nlp)
+        # Not read_docs: text to be annotated need not be annotated yet.
+        docs = [doc for doc in read_docbin(path.read_bytes(), nlp, path) if len(doc)]
     else:
         docs, _ = read_docs(path, nlp, format=format)
     has_gold = any(doc.ents for doc in docs)
@@ -193,21 +194,6 @@ def _is_plain_text(path: Path, format: str) -> bool:
         # Neither columns nor markup, or no file that can be read, which comes up again.
         return True
     return False
-
-
-def _read_docbin(path: Path, nlp: Language) -> List[Doc]:
-    """Read a DocBin, which need not be annotated here as it must for training."""
-    data = path.read_bytes()
-    try:
-        docs = list(DocBin().from_bytes(data).get_docs(nlp.vocab))
-    # Any exception: damaged bytes fail wherever they are first stumbled over.
-    except Exception as error:
-        raise CorpusError(
-            f"no DocBin, or a damaged one ({type(error).__name__}): write it again "
-            "with DocBin.to_disk or the convert command",
-            path=path,
-        ) from error
-    return [doc for doc in docs if len(doc)]
 
 
 def _read_stop_words(value: Optional[str], nlp: Language) -> Set[str]:

@@ -72,7 +72,7 @@ def read_docs(
     format = format_from_name(path, format)
     report = CorpusReport()
     if format == SPACY:
-        docs = _read_docbin(data, nlp, path, report)
+        docs = _filled_docs(read_docbin(data, nlp, path), report)
     else:
         lines = _decode_lines(data, path)
         parse = _PARSERS[format or format_from_content(lines, path)]
@@ -118,11 +118,14 @@ def _decode_lines(data: bytes, path: Path) -> List[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def _read_docbin(
-    data: bytes, nlp: Language, path: Path, report: CorpusReport
-) -> List[Doc]:
+def read_docbin(data: bytes, nlp: Language, path: Path) -> List[Doc]:
+    """Read all Docs of a DocBin, empty ones too, annotated or not.
+
+    data (bytes): The file's content. path (Path): The file, for messages.
+    RAISES (CorpusError): If the bytes are no DocBin, or a damaged one.
+    """
     try:
-        docs = list(DocBin().from_bytes(data).get_docs(nlp.vocab))
+        return list(DocBin().from_bytes(data).get_docs(nlp.vocab))
     # Any exception: damaged bytes fail wherever zlib, msgpack, numpy or the Doc first
     # stumble over them, with errors of every kind.
     except Exception as error:
@@ -131,6 +134,9 @@ def _read_docbin(
             "with DocBin.to_disk or the convert command",
             path=path,
         ) from error
+
+
+def _filled_docs(docs: List[Doc], report: CorpusReport) -> List[Doc]:
     filled = [doc for doc in docs if len(doc)]
     _count(report, EMPTY_TEXTS, len(docs) - len(filled))
     return filled

@@ -1,6 +1,5 @@
 """Lines of a text file to records: words with tags, or a text with spans."""
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import (
 )
 
 from .errors import CorpusError
+from .json_lines import load_object
 from .report import NOT_ACCEPTED, CorpusReport
 from .tags import MISSING_FORMS, is_certain_tag
 
@@ -162,7 +162,7 @@ def parse_jsonl(lines: Sequence[str], path: Path, report: CorpusReport) -> List[
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        entry = _load_object(line, path, number)
+        entry = load_object(line, path, number, form='{"text": ..., ...}')
         if entry.get("answer", "accept") != "accept":
             report.skipped[NOT_ACCEPTED] += 1
             continue
@@ -171,26 +171,6 @@ def parse_jsonl(lines: Sequence[str], path: Path, report: CorpusReport) -> List[
         except ValueError as error:
             raise CorpusError(str(error), path=path, line=number) from error
     return records
-
-
-def _load_object(line: str, path: Path, number: int) -> Dict[str, Any]:
-    try:
-        entry = json.loads(line)
-    # Thousands of open brackets end in a RecursionError.
-    except (ValueError, RecursionError) as error:
-        raise CorpusError(
-            f"broken JSON ({error}): write one JSON object per line",
-            path=path,
-            line=number,
-        ) from error
-    if not isinstance(entry, dict):
-        raise CorpusError(
-            f"a JSON {type(entry).__name__} where an object is needed: write one "
-            '{"text": ..., ...} per line',
-            path=path,
-            line=number,
-        )
-    return entry
 
 
 def _parse_entry(entry: Dict[str, Any], number: int) -> Record:

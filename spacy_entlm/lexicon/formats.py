@@ -1,7 +1,6 @@
 """Lines of a lexicon to rows, in each of the forms that are read."""
 
 import csv
-import json
 import math
 from pathlib import Path
 from typing import (
@@ -18,6 +17,7 @@ from typing import (
 )
 
 from ..corpus.errors import CorpusError
+from ..corpus.json_lines import load_object
 from .entries import ODD_PATTERNS, LexiconReport
 from .files import Line, unpacked_extension
 
@@ -220,7 +220,7 @@ def parse_jsonl(
     for number, line in lines:
         if not line or line.isspace():
             continue
-        entry = _load_object(line, path, number)
+        entry = load_object(line, path, number, form='{"name": ..., "label": ...}')
         if "name" not in entry and "pattern" in entry:
             name = _pattern_to_name(entry["pattern"])
             if name is None:
@@ -228,26 +228,6 @@ def parse_jsonl(
                 continue
             entry["name"] = name
         yield _parse_entry(entry, path, number)
-
-
-def _load_object(line: str, path: Path, number: int) -> Dict[str, Any]:
-    try:
-        entry = json.loads(line)
-    # Thousands of open brackets end in a RecursionError.
-    except (ValueError, RecursionError) as error:
-        raise CorpusError(
-            f"broken JSON ({error}): write one JSON object per line",
-            path=path,
-            line=number,
-        ) from error
-    if not isinstance(entry, dict):
-        raise CorpusError(
-            f"a JSON {type(entry).__name__} where an object is needed: write one "
-            '{"name": ..., "label": ...} per line',
-            path=path,
-            line=number,
-        )
-    return entry
 
 
 def _parse_entry(entry: Dict[str, Any], path: Path, number: int) -> Row:
