@@ -1,0 +1,63 @@
+import numpy
+import pytest
+from thinc.api import Adam, Config, registry
+
+from spacy_entlm.training.optimizer import build_adam
+
+SETTINGS = {"L2": 0.0, "grad_clip": 0.0, "eps": 1e-8, "use_averages": False}
+KEY = (1, "weights")
+
+
+def steps(optimizer, n, shape, seed=0, scale=1.0):
+    random = numpy.random.default_rng(seed)
+    weights = random.normal(size=shape).astype("float32")
+    for _ in range(n):
+        gradient = scale * random.normal(size=shape).astype("float32")
+        weights, gradient = optimizer(KEY, weights, gradient)
+        assert not gradient.any()
+    return weights
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-4, 1e-8])
+@pytest.mark.parametrize("shape", [(7,), (5, 3)])
+def test_fused_step_is_thincs_step(shape, scale):
+    ours = steps(build_adam(0.01), 5, shape, scale=scale)
+    thincs = steps(Adam(0.01, **SETTINGS), 5, shape, scale=scale)
+    numpy.testing.assert_allclose(ours, thincs, rtol=2e-5, atol=1e-6)
+    assert numpy.abs(ours - steps(build_adam(0.02), 5, shape, scale=scale)).max() > 0
+
+
+def test_settings_of_thincs_adam_have_their_effect():
+    decayed = steps(build_adam(0.01, L2=0.1), 3, (4,))
+    expected = steps(Adam(0.01, **{**SETTINGS, "L2": 0.1}), 3, (4,))
+    numpy.testing.assert_allclose(decayed, expected, rtol=2e-5)
+    optimizer = build_adam(0.01, use_averages=True)
+    steps(optimizer, 3, (4,))
+    assert optimizer.averages[KEY].shape == (4,)
+
+
+def test_arrays_it_cannot_fuse_take_thincs_step():
+    weights = numpy.ones((3, 4), dtype="float32").T  # not contiguous
+    gradient = numpy.ones((4, 3), dtype="float32")
+    updated, _ = build_adam(0.1)(KEY, weights, gradient)
+    numpy.testing.assert_allclose(updated, 0.9, rtol=1e-4)
+
+
+def test_registered_with_schedules():
+    config = Config().from_str(
+        """
+        [optimizer]
+        @optimizers = "spacy-entlm.Adam.v1"
+
+        [optimizer.learn_rate]
+        @schedules = "warmup_linear.v1"
+        initial_rate = 0.1
+        warmup_steps = 0
+        total_steps = 10
+        """
+    )
+    optimizer = registry.resolve(config)["optimizer"]
+    first = optimizer.learn_rate
+    optimizer.step_schedules()
+    optimizer.step_schedules()
+    assert optimizer.learn_rate < first
