@@ -1,58 +1,35 @@
 """`spacy-entlm.EntLM.v1`: windows, masked LM and label head put together."""
 
-import warnings
-from dataclasses import dataclass
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union, cast
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
 
 import numpy
 import torch
 from spacy.tokens import Doc, Span
-from thinc.api import ArgsKwargs, Model
+from thinc.api import Model
 from thinc.types import Floats2d
-from thinc.util import torch2xp, xp2torch
+from thinc.util import xp2torch
 
 from ..label_words.words import LabelWords, word_pieces
-from .label_head import NO_LOSS, label_objective, label_scores, rehearsal_objective
 from .masked_lm import load_masked_lm
 from .network import EntLMNetwork
+from .objective import NO_LOSS, label_objective, rehearsal_objective
 from .precision import check_precision
+from .reading import (
+    MIN_BATCH_PIECES,
+    Settings,
+    forward_pieces,
+    get_doc_windows,
+    get_layout,
+    get_network,
+    get_shim,
+    iter_word_features,
+    to_device,
+    to_xp,
+    training_inputs,
+)
 from .shim import EntLMShim
 from .types import NO_TARGET, LabelScores, PieceFeatures
-from .windows import (
-    Batch,
-    Layout,
-    SpanGetter,
-    Windows,
-    get_windows,
-    iter_batches,
-    whole_batch,
-)
-
-MIN_BATCH_PIECES = 16
-# Pieces of a batch where the config leaves it open. On a CPU more than fits its caches
-# is slower (docs/benchmarks.md); a GPU wants enough to be busy.
-BATCH_PIECES = {"cpu": 1024, "cuda": 8192}
-
-
-@dataclass
-class Settings:
-    """What the config says about the model; read when used, never saved.
-
-    label_bias, need_probs: set by the component before it predicts.
-    """
-
-    name: str
-    get_spans: SpanGetter
-    window: Optional[int]
-    stride: Optional[int]
-    max_batch_pieces: Optional[int]
-    transformer_config: Dict[str, Any]
-    tokenizer_config: Dict[str, Any]
-    multi_piece: str
-    label_row_bias: str
-    label_bias: float = 0.0
-    need_probs: bool = False
-    warned: bool = False
+from .word_scores import WordScorer
 
 
 def build_entlm_v1(
@@ -79,7 +56,8 @@ def build_entlm_v1(
     max_batch_pieces (Optional[int]): Most pieces of a batch in prediction, padding
         counted; None: 1024 on a CPU, 8192 on a GPU.
     precision (str): Of prediction: "float32", "bfloat16", "float16" or "auto".
-    mixed_precision (bool): Whether to train in half precision on a GPU.
+    mixed_precision (bool): Whether to train with products in half precision: float16
+        on a GPU, bfloat16 on a CPU that measures faster with it.
     multi_piece (str): "mean": a label word of several pieces stands for the mean of
         their rows; "drop": it is left out.
     label_row_bias (str): Initial bias of a label row: "mean" of its words' or "zero".
@@ -135,11 +113,6 @@ def build_entlm_v1(
     )
 
 
-def get_shim(model: Model) -> EntLMShim:
-    """The shim that holds the network."""
-    return cast(EntLMShim, model.shims[0])
-
-
 def is_initialized(model: Model) -> bool:
     """Whether there is a network."""
     return get_shim(model).network is not None
@@ -151,20 +124,6 @@ def get_labels(model: Model) -> Optional[List[str]]:
     return None if network is None else list(network.label_words)
 
 
-def get_network(model: Model) -> EntLMNetwork:
-    """The network.
-
-    RAISES (ValueError): If the model was neither initialised nor loaded.
-    """
-    network = get_shim(model).network
-    if network is None:
-        raise ValueError(
-            "The EntLM model has no weights yet: call nlp.initialize() with examples, "
-            "or load a trained pipeline"
-        )
-    return network
-
-
 def init(model: Model, X: Optional[List[Doc]] = None, Y: Any = None) -> None:
     """Load the backbone afresh, without classes."""
     settings: Settings = model.attrs["settings"]
@@ -174,7 +133,7 @@ def init(model: Model, X: Optional[List[Doc]] = None, Y: Any = None) -> None:
         tokenizer_config=settings.tokenizer_config,
     )
     network = EntLMNetwork(masked_lm)
-    _layout(settings, network)  # a wrong window is an error now, not in training
+    get_layout(settings, network)  # a wrong window is an error now, not in training
     get_shim(model).set_network(network)
 
 
@@ -213,7 +172,7 @@ def forward(
     the callback that takes their gradient."""
     get_shim(model).spare_forked_threads()
     if is_train:
-        return _forward_pieces(model, docs)
+        return forward_pieces(model, docs)
     return _score_words(model, docs), _no_backprop
 
 
@@ -223,61 +182,27 @@ def _no_backprop(_: Any) -> List[Doc]:
 
 def _score_words(model: Model, docs: List[Doc]) -> LabelScores:
     settings: Settings = model.attrs["settings"]
-    shim, network = get_shim(model), get_network(model)
+    network = get_network(model)
     windows = get_doc_windows(model, docs)
-    device = shim.device
-    n_labels = len(network.head)
-    best = torch.full((windows.n_words,), -1, dtype=torch.int64, device=device)
-    confidence = torch.zeros(windows.n_words, device=device)
-    probs = torch.zeros(windows.n_words, n_labels, device=device)
-    if n_labels:
-        decoder, labels = network.decoder_rows, network.head.stacked()
-        limit = settings.max_batch_pieces or BATCH_PIECES[device.type]
-        for batch in iter_batches(windows, limit):
-            features = shim.predict(_inputs(batch, batch.word_positions, device))
-            words = _to_device(batch.words, device)
-            best[words], confidence[words], batch_probs = label_scores(
-                features,
-                _to_device(windows.ids[windows.word_rows[batch.words]], device),
-                decoder,
-                labels,
-                label_bias=settings.label_bias,
-                need_probs=settings.need_probs,
-            )
-            if batch_probs is not None:
-                probs[words] = batch_probs
+    scorer = WordScorer(
+        windows.n_words,
+        network.decoder_rows,
+        network.head.stacked() if len(network.head) else network.no_rows,
+        label_bias=settings.label_bias,
+        need_probs=settings.need_probs,
+    )
+    device = get_shim(model).device
+    for words, features in iter_word_features(model, windows):
+        piece_ids = windows.ids[windows.word_rows[words]]
+        scorer.add(to_device(words, device), features, to_device(piece_ids, device))
+    best, confidence, probs, word_prob = scorer.finish()
     return LabelScores(
-        best=_to_xp(best),
-        confidence=_to_xp(confidence),
-        probs=_to_xp(probs) if settings.need_probs else None,
+        best=to_xp(best),
+        confidence=to_xp(confidence),
+        probs=None if probs is None else to_xp(probs),
         lengths=windows.lengths,
+        word_prob=None if word_prob is None else to_xp(word_prob),
     )
-
-
-def _forward_pieces(
-    model: Model, docs: List[Doc]
-) -> Tuple[PieceFeatures, Callable[[Floats2d], List[Doc]]]:
-    shim = get_shim(model)
-    windows = get_doc_windows(model, docs)
-    batch = whole_batch(windows)
-    rows = batch.rows.ravel()
-    # Special pieces, padding, and what is read from another window carry no loss.
-    positions = numpy.flatnonzero((rows >= 0) & windows.own[rows])
-    rows = rows[positions]
-    features, torch_backprop = shim.begin_update(_inputs(batch, positions, shim.device))
-
-    def backprop(d_features: Floats2d) -> List[Doc]:
-        torch_backprop(xp2torch(d_features, device=shim.device))
-        return []
-
-    pieces = PieceFeatures(
-        features=_to_xp(features.detach()),
-        piece_ids=windows.ids[rows],
-        first_words=windows.first_words[rows],
-        last_words=windows.last_words[rows],
-        lengths=windows.lengths,
-    )
-    return pieces, backprop
 
 
 def objective(
@@ -302,13 +227,19 @@ def objective(
     n_pieces = int((targets != NO_LOSS).sum())
     loss, d_features = label_objective(
         xp2torch(pieces.features, device=shim.device),
-        _to_device(targets, shim.device),
+        to_device(targets, shim.device),
         network.decoder_rows,
         network.head,
         scale=shim.gradient_scale(),
+        dtype=objective_dtype(shim),
     )
     shim.count_pieces(n_pieces)
-    return float(loss) / max(n_pieces, 1), _to_xp(d_features)
+    return float(loss) / max(n_pieces, 1), to_xp(d_features)
+
+
+def objective_dtype(shim: EntLMShim) -> torch.dtype:
+    """Of products with the vocabulary. Scaled gradients would not fit float16."""
+    return torch.float32 if shim.scales_gradients else shim.training_dtype
 
 
 def rehearse(
@@ -321,70 +252,17 @@ def rehearse(
     RETURNS: mean loss per piece, and the gradient of the features.
     """
     shim, network, earlier = get_shim(model), get_network(model), get_network(teacher)
-    windows = get_doc_windows(teacher, docs)
-    batch = whole_batch(windows)
-    rows = batch.rows.ravel()
-    positions = numpy.flatnonzero((rows >= 0) & windows.own[rows])
+    inputs, rows = training_inputs(teacher, get_doc_windows(teacher, docs))
     loss, d_features = rehearsal_objective(
         xp2torch(pieces.features, device=shim.device),
-        get_shim(teacher).predict(_inputs(batch, positions, shim.device)),
+        get_shim(teacher).predict(inputs),
         network.decoder_rows,
         network.head,
         earlier.decoder_rows,
         earlier.head.stacked(),
         scale=shim.gradient_scale(),
+        dtype=objective_dtype(shim),
     )
-    n_pieces = len(positions)
+    n_pieces = len(rows)
     shim.count_pieces(n_pieces)
-    return float(loss) / max(n_pieces, 1), _to_xp(d_features)
-
-
-def _layout(settings: Settings, network: EntLMNetwork) -> Layout:
-    prefix, suffix = network.masked_lm.special_pieces()
-    return Layout.create(
-        prefix,
-        suffix,
-        model_limit=network.masked_lm.max_pieces,
-        window=settings.window,
-        stride=settings.stride,
-    )
-
-
-def get_doc_windows(model: Model, docs: List[Doc]) -> Windows:
-    """The windows in which Docs are read. Warns once of words that are cut."""
-    settings: Settings = model.attrs["settings"]
-    network = get_network(model)
-    layout = _layout(settings, network)
-    backend = network.tokenizer.backend_tokenizer
-    windows = get_windows(docs, settings.get_spans, backend, layout)
-    _hide_special_pieces(windows, network.tokenizer)
-    if windows.n_cut and not settings.warned:
-        settings.warned = True
-        warnings.warn(
-            f"{windows.n_cut} word(s) of more than {layout.longest_word} word pieces: "
-            f"the model reads their beginning only. This is said once.",
-            UserWarning,
-            stacklevel=2,
-        )
-    return windows
-
-
-def _hide_special_pieces(windows: Windows, tokenizer: Any) -> None:
-    # A unigram vocabulary (XLM-R) holds "<mask>" and its kind like any other word.
-    if tokenizer.unk_token_id is not None:
-        special = numpy.isin(windows.ids, tokenizer.all_special_ids)
-        windows.ids[special & (windows.first_words >= 0)] = tokenizer.unk_token_id
-
-
-def _inputs(batch: Batch, positions: numpy.ndarray, device: torch.device) -> ArgsKwargs:
-    arrays = (batch.input_ids, batch.attention_mask, positions)
-    return ArgsKwargs(tuple(_to_device(array, device) for array in arrays), {})
-
-
-def _to_xp(tensor: torch.Tensor) -> Any:
-    """As a numpy array, or a cupy array that shares the memory (DLPack)."""
-    return torch2xp(tensor)
-
-
-def _to_device(array: numpy.ndarray, device: torch.device) -> torch.Tensor:
-    return torch.from_numpy(array).to(device, non_blocking=True)
+    return float(loss) / max(n_pieces, 1), to_xp(d_features)

@@ -12,11 +12,13 @@ from thinc.api import ArgsKwargs, Model
 from tokenizers.models import WordPiece
 
 from ..label_words.search import LM_TOP_K, Counts
-from .architecture import build_entlm_v1, get_doc_windows, get_network, get_shim
+from .architecture import build_entlm_v1
+from .batches import Batch, iter_batches
 from .label_head import BLOCK_ROWS
 from .masked_lm import BackboneError
+from .reading import BATCH_PADDING, get_doc_windows, get_network, get_shim
 from .types import NONE, LabelScores
-from .windows import Batch, Windows, doc_spans, iter_batches
+from .windows import Windows, doc_spans
 
 # Wraps what is gone through, eg to show a progress bar.
 Progress = Callable[[Sequence[Any]], Iterable[Any]]
@@ -79,6 +81,7 @@ def count_predictions(
     docs = list(docs)
     names = {ent.label: ent.label_ for doc in docs for ent in doc.ents}
     chunks = list(minibatch_by_words((doc for doc in docs if doc.ents), CHUNK_WORDS))
+    padding = BATCH_PADDING[get_shim(model).device.type]
     tally = _Tally(len(tokenizer), top_k)
     for chunk in chunks if progress is None else progress(chunks):
         windows = get_doc_windows(model, chunk)
@@ -87,7 +90,7 @@ def count_predictions(
         windows.word_rows[classes == NONE] = NONE
         if masked:
             windows = mask_words(windows, tokenizer.mask_token_id)
-        for batch in iter_batches(windows, max_batch_pieces):
+        for batch in iter_batches(windows, max_batch_pieces, padding):
             read = windows.ids[windows.word_rows[batch.words]]
             _count_batch(model, batch, classes[batch.words], read, tally)
         tally.next_words(windows.n_words)

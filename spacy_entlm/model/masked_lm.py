@@ -1,18 +1,20 @@
 """The Hugging Face masked LM: load, features below the decoder, save."""
 
 import contextlib
+import functools
 import json
 import logging
+from functools import partial
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
 import torch
 
+from .probes import PROBE_TOLERANCE, head_takes_rows, packable_from
+
 logger = logging.getLogger("spacy.entlm")
 
 CONFIG_FILE = "config.json"
-# Of features times decoder rows against the model's own logits; float32.
-PROBE_TOLERANCE = 1e-3
 # A tokenizer without a limit of its own reports a number beyond any real one.
 NO_LIMIT = 10**9
 
@@ -44,15 +46,55 @@ class MaskedLM(torch.nn.Module):
         self._place_decoder(torch.nn.Identity())
 
     def forward(
-        self, input_ids: torch.Tensor, attention_mask: torch.Tensor
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        position_ids: Optional[torch.Tensor] = None,
+        *,
+        positions: Optional[torch.Tensor] = None,
     ) -> torch.Tensor:
         """Features where they enter the decoder.
 
-        input_ids, attention_mask: int64 (n_windows, longest).
-        RETURNS: (n_windows, longest, width).
+        input_ids: int64 (n_windows, longest).
+        attention_mask: int64, the same shape; or (n_windows, longest, longest), which
+            pieces each piece sees, with position_ids (n_windows, longest).
+        positions: int64 (n), rows of the flattened windows that are wanted; None: all.
+        RETURNS: (n_windows, longest, width), or (n, width).
         """
+        if positions is None:
+            return self._features(input_ids, attention_mask, position_ids)
+        if not self.head_takes_rows:
+            features = self._features(input_ids, attention_mask, position_ids)
+            return features.flatten(0, 1)[positions]
+        # What lies between the encoder and the decoder works on single pieces: only
+        # those that are wanted go through it.
+        hook = self.body.base_model.register_forward_hook(partial(_gather, positions))
+        try:
+            return self._features(input_ids, attention_mask, position_ids)[0]
+        finally:
+            hook.remove()
+
+    def _features(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        position_ids: Optional[torch.Tensor],
+    ) -> torch.Tensor:
+        inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
+        if position_ids is not None:
+            inputs["position_ids"] = position_ids
         # The decoder's place is taken by an identity: the logits are its input.
-        return self.body(input_ids=input_ids, attention_mask=attention_mask).logits
+        return self.body(**inputs).logits
+
+    @functools.cached_property
+    def packable_from(self) -> Optional[int]:
+        """The first position id of windows that share a sequence, None: they cannot."""
+        return packable_from(self)
+
+    @functools.cached_property
+    def head_takes_rows(self) -> bool:
+        """Whether the head gives the same features for a selection of pieces."""
+        return head_takes_rows(self)
 
     @property
     def width(self) -> int:
@@ -141,6 +183,17 @@ class MaskedLM(torch.nn.Module):
         self.body.train(was_training)
         if not fits:
             raise refusal
+
+
+def _gather(
+    positions: torch.Tensor, _module: torch.nn.Module, _inputs: Any, output: Any
+) -> Any:
+    """A hook on the encoder: of its output, keep some pieces as one sequence."""
+    kept = output[0].flatten(0, 1)[positions][None]
+    if isinstance(output, tuple):
+        return (kept, *output[1:])
+    output.last_hidden_state = kept
+    return output
 
 
 def load_masked_lm(

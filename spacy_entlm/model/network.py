@@ -42,17 +42,20 @@ class EntLMNetwork(torch.nn.Module):
         input_ids: torch.Tensor,
         attention_mask: torch.Tensor,
         positions: torch.Tensor,
+        position_ids: Optional[torch.Tensor] = None,
     ) -> torch.Tensor:
         """Features of chosen pieces.
 
-        input_ids, attention_mask: int64 (n_windows, longest).
+        input_ids, attention_mask, position_ids: as `MaskedLM` takes them.
         positions: int64 (n), rows of the flattened windows.
         RETURNS: float32 (n, width).
         """
         if not len(positions):  # not every backbone takes an empty batch
             return self.decoder_rows.weight[:0].float()
-        features = self.masked_lm(input_ids, attention_mask)
-        return features.flatten(0, 1)[positions].float()
+        features = self.masked_lm(
+            input_ids, attention_mask, position_ids, positions=positions
+        )
+        return features.float()
 
     @property
     def tokenizer(self) -> Any:
@@ -64,6 +67,12 @@ class EntLMNetwork(torch.nn.Module):
         """The output matrix."""
         decoder = self.masked_lm.decoder
         return Rows(decoder.weight, decoder.bias)
+
+    @property
+    def no_rows(self) -> Rows:
+        """What the head holds before there is a class."""
+        weight = self.masked_lm.decoder.weight
+        return Rows(weight.new_zeros(0, self.masked_lm.width), weight.new_zeros(0))
 
     @property
     def n_vocab(self) -> int:

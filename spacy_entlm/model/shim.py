@@ -3,7 +3,7 @@
 import os
 import tempfile
 from pathlib import Path
-from typing import Any, Callable, Dict, Optional, Tuple, cast
+from typing import Any, Callable, Dict, List, Optional, Tuple, cast
 
 import srsly
 import torch
@@ -11,11 +11,14 @@ from thinc.api import Optimizer, PyTorchGradScaler, PyTorchShim
 from thinc.types import FloatsXd
 from thinc.util import get_torch_default_device, torch2xp, xp2torch
 
+from .masked_lm import MaskedLM
 from .network import EntLMNetwork
-from .precision import autocast
+from .precision import DTYPES, autocast, fastest_precision
 
 # Paper's authors and the field: the global norm, over all parameters together.
 MAX_GRADIENT_NORM = 1.0
+# Added to the norm as torch.nn.utils.clip_grad_norm_ does.
+CLIP_EPS = 1e-6
 
 
 class EntLMShim(PyTorchShim):
@@ -34,7 +37,10 @@ class EntLMShim(PyTorchShim):
         mixed_precision: bool,
         transformer_config: Dict[str, Any],
         tokenizer_config: Dict[str, Any],
+        network_class: Any = EntLMNetwork,
     ):
+        """network_class (Type): Of the module; it has `masked_lm`, `save` and `load`
+        as EntLMNetwork has."""
         super().__init__(
             None,
             mixed_precision=mixed_precision,
@@ -46,9 +52,11 @@ class EntLMShim(PyTorchShim):
             "transformer_config": transformer_config,
             "tokenizer_config": tokenizer_config,
         }
+        self._network_class = network_class
         self._deserialize_model = self._deserialize
         self._precision = precision
         self._n_pieces = 0
+        self._spare_gradient: Optional[torch.Tensor] = None
         self._pid = os.getpid()
 
     @property
@@ -62,16 +70,29 @@ class EntLMShim(PyTorchShim):
         self._model = network.to(device)
         self._grad_scaler.to_(device)
         self._n_pieces = 0
+        self._spare_gradient = None
 
     @property
-    def uses_mixed_precision(self) -> bool:
-        """Mixed precision needs a GPU's gradient scaler; a CPU trains in float32."""
-        return self._mixed_precision and self.device.type == "cuda"
+    def training_dtype(self) -> torch.dtype:
+        """Of matrix products in training; weights and the loss are float32."""
+        if not self._mixed_precision:
+            return torch.float32
+        if self.device.type == "cuda":
+            return torch.float16
+        # A processor of which half precision is no strength trains in float32.
+        width = cast(EntLMNetwork, self._model).masked_lm.width
+        return DTYPES[fastest_precision(self.device.type, width)]
+
+    @property
+    def scales_gradients(self) -> bool:
+        """float16 has too small a range for gradients as they are."""
+        return self.training_dtype == torch.float16
 
     def predict(self, inputs: Any) -> torch.Tensor:
         """Features without gradients, at the precision asked for."""
         network = cast(EntLMNetwork, self._model)
         network.eval()
+        self._spare_gradient = None
         with torch.no_grad(), autocast(self.device, self._precision, network):
             return network(*inputs.args, **inputs.kwargs)
 
@@ -80,7 +101,12 @@ class EntLMShim(PyTorchShim):
         `gradient_scale` says."""
         network = cast(EntLMNetwork, self._model)
         network.train()
-        with torch.autocast(self.device.type, enabled=self.uses_mixed_precision):
+        self._prepare_large_gradient(network.masked_lm)
+        dtype = self.training_dtype
+        half = dtype != torch.float32
+        with torch.autocast(
+            self.device.type, dtype=dtype if half else None, enabled=half
+        ):
             output = network(*inputs.args, **inputs.kwargs)
 
         def backprop(gradient: torch.Tensor) -> None:
@@ -91,7 +117,7 @@ class EntLMShim(PyTorchShim):
     def gradient_scale(self) -> torch.Tensor:
         """float32 (1): what gradients are multiplied with until `finish_update`."""
         one = torch.ones(1, device=self.device)
-        if not self.uses_mixed_precision:
+        if not self.scales_gradients:
             return one
         return cast(torch.Tensor, self._grad_scaler.scale(one))
 
@@ -109,10 +135,9 @@ class EntLMShim(PyTorchShim):
             return
         parameters = dict(self._model.named_parameters())
         gradients = [p.grad for p in parameters.values() if p.grad is not None]
-        overflow = self.uses_mixed_precision and self._grad_scaler.unscale(gradients)
+        overflow = self.scales_gradients and self._grad_scaler.unscale(gradients)
         if self._n_pieces and gradients and not overflow:
-            torch._foreach_div_(gradients, float(self._n_pieces))
-            torch.nn.utils.clip_grad_norm_(parameters.values(), MAX_GRADIENT_NORM)
+            _average_and_clip(gradients, self._n_pieces)
             for name, parameter in parameters.items():
                 if parameter.grad is not None:
                     weights, _ = optimizer(
@@ -121,16 +146,34 @@ class EntLMShim(PyTorchShim):
                         cast(FloatsXd, torch2xp(parameter.grad)),
                     )
                     parameter.data = xp2torch(weights, device=parameter.device)
-        if self.uses_mixed_precision:
+        if self.scales_gradients:
             self._grad_scaler.update()
         self.drop_gradients()
 
     def drop_gradients(self) -> None:
         """Forget all gradients; not in place, since `nlp.rehearse` keeps them."""
         if self._model is not None:
+            self._spare_gradient = self._model.masked_lm.decoder.weight.grad
             for parameter in self._model.parameters():
                 parameter.grad = None
         self._n_pieces = 0
+
+    def _prepare_large_gradient(self, masked_lm: MaskedLM) -> None:
+        """Let the gradient of the output matrix, the largest, begin as zeros in the
+        memory of the step before, since new memory costs more than filling it. Then
+        the input embeddings, mostly the same matrix, need add the rows they used
+        only."""
+        weight = masked_lm.decoder.weight
+        if weight.grad is None:
+            spare, self._spare_gradient = self._spare_gradient, None
+            if spare is None or spare.device != weight.device:
+                spare = torch.zeros_like(weight)
+            weight.grad = spare.zero_()
+        embeddings = masked_lm.body.get_input_embeddings()
+        if isinstance(embeddings, torch.nn.Embedding):
+            embeddings.sparse = weight.device.type == "cpu" and (
+                embeddings.weight is weight
+            )
 
     def to_device(self, device_type: str, device_id: int) -> None:
         """Move the module, if there is one."""
@@ -148,13 +191,14 @@ class EntLMShim(PyTorchShim):
         """Read what `to_disk` wrote."""
         folder = Path(path)
         if folder.is_dir() and any(folder.iterdir()):
-            self.set_network(EntLMNetwork.load(folder, **self._load_settings))
+            self.set_network(self._network_class.load(folder, **self._load_settings))
         return self
 
     def _deserialize(self, _: Any, data: bytes, device: torch.device) -> Any:
         if not data:
             return None
-        return deserialize_network(data, **self._load_settings).to(device)
+        network = deserialize_network(data, self._network_class, **self._load_settings)
+        return network.to(device)
 
     def spare_forked_threads(self) -> None:
         """Compute with one thread in a forked worker, from its first tensor on: the
@@ -163,6 +207,14 @@ class EntLMShim(PyTorchShim):
         if os.getpid() != self._pid:
             torch.set_num_threads(1)
             self._pid = os.getpid()
+
+
+def _average_and_clip(gradients: List[torch.Tensor], n_pieces: int) -> None:
+    """Divide by the number of pieces and clip the global norm, in one pass."""
+    norms = torch.stack(torch._foreach_norm(gradients))
+    norm = torch.linalg.vector_norm(norms) / n_pieces
+    factor = (MAX_GRADIENT_NORM / (norm + CLIP_EPS)).clamp(max=1.0) / n_pieces
+    torch._foreach_mul_(gradients, factor)
 
 
 def serialize_network(network: Optional[EntLMNetwork]) -> bytes:
@@ -177,10 +229,13 @@ def serialize_network(network: Optional[EntLMNetwork]) -> bytes:
     return srsly.msgpack_dumps(files)
 
 
-def deserialize_network(data: bytes, **load_settings: Any) -> EntLMNetwork:
+def deserialize_network(
+    data: bytes, network_class: Any = EntLMNetwork, **load_settings: Any
+) -> Any:
     """Undo `serialize_network`.
 
-    data (bytes): The message. **load_settings: Those of `EntLMNetwork.load`.
+    data (bytes): The message. network_class (Type): Of the module.
+    **load_settings: Those of its `load`.
     RAISES (ValueError): If a file's name would leave the folder it is unpacked to.
     """
     files: Dict[str, bytes] = srsly.msgpack_loads(data)
@@ -189,4 +244,4 @@ def deserialize_network(data: bytes, **load_settings: Any) -> EntLMNetwork:
             if Path(name).name != name:
                 raise ValueError(f"A model's file cannot be called {name!r}")
             (Path(folder) / name).write_bytes(content)
-        return EntLMNetwork.load(Path(folder), **load_settings)
+        return network_class.load(Path(folder), **load_settings)

@@ -21,12 +21,14 @@ class LabelScores:
     confidence: Floats1d (n_words), p(best class); 0 where there is none.
     probs: Floats2d (n_words, n_labels), p(class), only if the decoder asked for it.
     lengths: words per Doc.
+    word_prob: Floats1d (n_words), p(the vocabulary's best word), with `probs`.
     """
 
     best: Ints1d
     confidence: Floats1d
     probs: Optional[Floats2d]
     lengths: List[int]
+    word_prob: Optional[Floats1d] = None
 
 
 @dataclass

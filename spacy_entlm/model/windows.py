@@ -121,23 +121,6 @@ class Windows:
         return len(self.word_rows)
 
 
-@dataclass
-class Batch:
-    """Some windows, padded to the longest.
-
-    input_ids: int64 (n_windows, longest); attention_mask: int64, the same shape.
-    rows: int64 (n_windows, longest), the row in `Windows`, -1 where padded.
-    words: int64 (n), the words read from this batch.
-    word_positions: int64 (n), their first pieces in the flattened batch.
-    """
-
-    input_ids: numpy.ndarray
-    attention_mask: numpy.ndarray
-    rows: numpy.ndarray
-    words: numpy.ndarray
-    word_positions: numpy.ndarray
-
-
 def get_windows(
     docs: List[Doc], get_spans: SpanGetter, tokenizer: "Tokenizer", layout: Layout
 ) -> Windows:
@@ -171,59 +154,6 @@ def get_windows(
                 parts.append((ids[start:end], first[start:end], last[start:end]))
         offset += len(doc)
     return _join(parts, best_window, lengths, layout, n_cut)
-
-
-def iter_batches(windows: Windows, max_batch_pieces: int) -> Iterator[Batch]:
-    """Group windows of like length into padded batches.
-
-    max_batch_pieces (int): Most pieces of a batch, padding counted; a batch holds one
-        window at least.
-    """
-    order = numpy.argsort(-windows.sizes, kind="stable")
-    by_window = _words_by_window(windows)
-    begin = 0
-    while begin < len(order):
-        longest = int(windows.sizes[order[begin]])
-        count = max(1, max_batch_pieces // max(longest, 1))
-        yield _batch(windows, order[begin : begin + count], longest, by_window)
-        begin += count
-
-
-def whole_batch(windows: Windows) -> Batch:
-    """All windows in one batch."""
-    chosen = numpy.arange(len(windows.sizes))
-    longest = int(windows.sizes.max(initial=0))
-    return _batch(windows, chosen, longest, _words_by_window(windows))
-
-
-def _batch(
-    windows: Windows,
-    chosen: numpy.ndarray,
-    longest: int,
-    by_window: Tuple[numpy.ndarray, numpy.ndarray],
-) -> Batch:
-    starts = windows.starts[chosen]
-    columns = numpy.arange(longest)
-    real = columns < windows.sizes[chosen][:, None]
-    rows = numpy.where(real, starts[:, None] + columns, NONE)
-    # What padding holds does not matter, it is masked: any id of the vocabulary.
-    input_ids = numpy.where(real, windows.ids[rows], 0)
-    words, bounds = by_window
-    per_window = [words[bounds[window] : bounds[window + 1]] for window in chosen]
-    batch_words = numpy.concatenate(per_window or [words[:0]])
-    slots = numpy.repeat(numpy.arange(len(chosen)), [len(part) for part in per_window])
-    positions = windows.word_rows[batch_words] - starts[slots] + slots * longest
-    return Batch(input_ids, real.astype("int64"), rows, batch_words, positions)
-
-
-def _words_by_window(windows: Windows) -> Tuple[numpy.ndarray, numpy.ndarray]:
-    """Words sorted by the window from which they are read, and where those of each
-    window begin (n_windows + 1)."""
-    words = numpy.flatnonzero(windows.word_rows >= 0)
-    window = numpy.searchsorted(windows.starts, windows.word_rows[words], side="right")
-    order = numpy.argsort(window, kind="stable")
-    bounds = numpy.searchsorted(window[order] - 1, numpy.arange(len(windows.sizes) + 1))
-    return words[order], bounds
 
 
 def _token_chars(doc: Doc) -> numpy.ndarray:

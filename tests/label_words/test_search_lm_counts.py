@@ -22,7 +22,7 @@ import spacy_entlm.model.lm_counts as lm_counts
 from spacy_entlm.corpus.readers import read_docs
 from spacy_entlm.corpus.writers import write_docs
 from spacy_entlm.label_words.counts import merge_counts
-from spacy_entlm.model.architecture import get_doc_windows
+from spacy_entlm.model.reading import get_doc_windows
 from spacy_entlm.model.lm_counts import (
     NOT_COUNTED,
     count_predictions,

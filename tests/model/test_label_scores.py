@@ -5,7 +5,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_entlm.model.label_head import BLOCK_ROWS, Rows, label_scores
+from spacy_entlm.model import word_scores
+from spacy_entlm.model.label_head import BLOCK_ROWS, CHUNK_ROWS, Rows
+from spacy_entlm.model.word_scores import WordScorer, summarise
 
 DIM = 6
 # Scores closer than this may fall either way: rounding.
@@ -31,19 +33,31 @@ def dense(features, decoder, labels, label_bias):
     both = torch.cat([vocab, label], 1)
     winner = both.argmax(1) - vocab.shape[1]
     margin = label.amax(1) - vocab.amax(1)
-    return winner.clamp(min=-1), both.softmax(1)[:, vocab.shape[1] :], margin
+    return winner.clamp(min=-1), both.softmax(1), margin
 
 
-def check_against_dense(parts, *, label_bias=0.0, need_probs=False):
+def label_scores(features, piece_ids, decoder, labels, *, n_batches=1, **settings):
+    """All words through a scorer, in some batches, from the last word on."""
+    scorer = WordScorer(len(features), decoder, labels, **settings)
+    words = torch.arange(len(features)).flip(0)
+    for chosen in words.tensor_split(n_batches):
+        scorer.add(chosen, features[chosen], piece_ids[chosen])
+    return scorer.finish()
+
+
+def check_against_dense(parts, *, label_bias=0.0, need_probs=False, n_batches=1):
     features, piece_ids, decoder, labels = parts
-    expected, expected_probs, margin = dense(features, decoder, labels, label_bias)
-    best, confidence, probs = label_scores(
+    expected, both, margin = dense(features, decoder, labels, label_bias)
+    n_vocab = len(decoder.weight)
+    expected_probs = both[:, n_vocab:]
+    best, confidence, probs, word_prob = label_scores(
         features,
         piece_ids,
         decoder,
         labels,
         label_bias=label_bias,
         need_probs=need_probs,
+        n_batches=n_batches,
     )
     clear = margin.abs() > TIE
     assert torch.equal(best[clear], expected[clear])
@@ -55,8 +69,9 @@ def check_against_dense(parts, *, label_bias=0.0, need_probs=False):
     assert not confidence[~chosen].any()
     if need_probs:
         torch.testing.assert_close(probs, expected_probs)
+        torch.testing.assert_close(word_prob, both[:, :n_vocab].amax(1))
     else:
-        assert probs is None
+        assert probs is None and word_prob is None
 
 
 @given(
@@ -67,21 +82,51 @@ def check_against_dense(parts, *, label_bias=0.0, need_probs=False):
     label_bias=st.sampled_from([0.0, 2.0, -2.0]),
     need_probs=st.booleans(),
     with_bias=st.booleans(),
+    n_batches=st.integers(1, 4),
 )
 @settings(max_examples=80, deadline=None)
 def test_scores_equal_a_dense_softmax(
-    seed, n_rows, n_vocab, n_labels, label_bias, need_probs, with_bias
+    seed, n_rows, n_vocab, n_labels, label_bias, need_probs, with_bias, n_batches
 ):
     parts = random_rows(
         seed, n_rows, n_vocab=n_vocab, n_labels=n_labels, with_bias=with_bias
     )
-    check_against_dense(parts, label_bias=label_bias, need_probs=need_probs)
+    check_against_dense(
+        parts, label_bias=label_bias, need_probs=need_probs, n_batches=n_batches
+    )
 
 
 @pytest.mark.parametrize("need_probs", [True, False])
 def test_more_rows_than_a_block_holds(need_probs):
     parts = random_rows(1, 2 * BLOCK_ROWS + 5)
     check_against_dense(parts, label_bias=3.0, need_probs=need_probs)
+
+
+def test_words_are_settled_while_others_are_still_to_come(monkeypatch):
+    monkeypatch.setitem(word_scores.SETTLED_TOGETHER, "cpu", 10)
+    check_against_dense(random_rows(4, 57), label_bias=1.0, n_batches=9)
+
+
+def test_vocabulary_of_more_than_one_chunk():
+    parts = random_rows(5, 20, n_vocab=2 * CHUNK_ROWS + 3)
+    check_against_dense(parts, label_bias=20.0)
+    features, _, decoder, _ = parts
+    scores = torch.nn.functional.linear(features, decoder.weight, decoder.bias)
+    top, total = summarise(features, decoder)
+    torch.testing.assert_close(top, scores.amax(1))
+    torch.testing.assert_close(total, scores.logsumexp(1))
+    with torch.no_grad():
+        torch.testing.assert_close(decoder.scores(features), scores)
+
+
+def test_word_that_no_piece_stands_for_is_no_entity():
+    features, piece_ids, decoder, labels = random_rows(6, 3)
+    scorer = WordScorer(4, decoder, labels, label_bias=100.0, need_probs=True)
+    scorer.add(torch.tensor([0, 1, 3]), features, piece_ids)
+    best, confidence, probs, word_prob = scorer.finish()
+    assert best[2] == -1 and confidence[2] == 0
+    assert not probs[2].any() and word_prob[2] == 1
+    assert (best[[0, 1, 3]] >= 0).all()
 
 
 def test_label_bias_decides_how_much_is_found():
@@ -96,7 +141,7 @@ def test_label_bias_decides_how_much_is_found():
 def test_tie_with_a_vocabulary_word_is_no_entity():
     features = torch.ones(1, DIM)
     rows = Rows(torch.ones(1, DIM), torch.zeros(1))
-    best, confidence, _ = label_scores(features, torch.tensor([0]), rows, rows)
+    best, confidence, *_ = label_scores(features, torch.tensor([0]), rows, rows)
     assert best.tolist() == [-1]
     assert confidence.tolist() == [0.0]
 
@@ -106,14 +151,14 @@ def test_word_that_its_own_piece_loses_can_still_be_no_entity():
     features = torch.eye(3)[:1]
     decoder = Rows(torch.tensor([[0.0, 0, 0], [2.0, 0, 0]]), None)
     labels = Rows(torch.tensor([[1.0, 0, 0]]), torch.zeros(1))
-    best, _, _ = label_scores(features, torch.tensor([0]), decoder, labels)
+    best, *_ = label_scores(features, torch.tensor([0]), decoder, labels)
     assert best.tolist() == [-1]
 
 
 def test_without_classes_there_is_no_entity():
     features, piece_ids, decoder, _ = random_rows(3, 4)
     labels = Rows(torch.zeros(0, DIM), torch.zeros(0))
-    best, confidence, probs = label_scores(
+    best, confidence, probs, _ = label_scores(
         features, piece_ids, decoder, labels, need_probs=True
     )
     assert best.tolist() == [-1] * 4

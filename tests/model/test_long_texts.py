@@ -7,8 +7,8 @@ import numpy
 import pytest
 from spacy.tokens import Doc
 
-from spacy_entlm.model import architecture
-from spacy_entlm.model.architecture import BATCH_PIECES
+from spacy_entlm.model import reading
+from spacy_entlm.model.reading import BATCH_PIECES
 from spacy_entlm.model.types import NO_ENTITY, NO_TARGET
 
 
@@ -48,9 +48,9 @@ def test_neighbours_of_a_long_word_share_a_window_with_it(
     nlp = start_nlp(roberta)
     seen = []
     monkeypatch.setattr(
-        architecture,
+        reading,
         "iter_batches",
-        lambda windows, size: seen.append(windows) or [],
+        lambda windows, *limits: seen.append(windows) or [],
     )
     words = ["Anna", "met", long_word, "in", "Berlin", "."]
     with pytest.warns(UserWarning):

@@ -7,15 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from thinc.api import SGD
 
-from spacy_entlm.model.architecture import get_shim
-from spacy_entlm.model.label_head import (
-    BLOCK_ROWS,
+from spacy_entlm.model.label_head import BLOCK_ROWS, LabelHead, Rows
+from spacy_entlm.model.objective import (
     NO_LOSS,
-    LabelHead,
-    Rows,
     label_objective,
     rehearsal_objective,
 )
+from spacy_entlm.model.reading import get_shim
 from spacy_entlm.model.types import NO_ENTITY, NO_TARGET
 
 N_VOCAB = 11

@@ -10,13 +10,8 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 
 from spacy_entlm.model import windows as windows_module
-from spacy_entlm.model.windows import (
-    Layout,
-    doc_spans,
-    get_windows,
-    iter_batches,
-    whole_batch,
-)
+from spacy_entlm.model.batches import iter_batches, whole_batch
+from spacy_entlm.model.windows import Layout, doc_spans, get_windows
 
 NLP = spacy.blank("en")
 PREFIX, SUFFIX = [901], [902]
@@ -173,14 +168,20 @@ def test_a_word_carries_loss_in_one_window_only(tokenizer, text, layout):
     assert words == set(cut.first_words[cut.first_words >= 0].tolist())
 
 
-@given(texts=st.lists(TEXTS, max_size=4), layout=layouts(), size=st.integers(1, 60))
+@given(
+    texts=st.lists(TEXTS, max_size=4),
+    layout=layouts(),
+    size=st.integers(1, 60),
+    padding=st.integers(0, 20),
+)
 @settings(max_examples=60, deadline=None)
-def test_batches_hold_every_word_once(tokenizer, texts, layout, size):
+def test_batches_hold_every_word_once(tokenizer, texts, layout, size, padding):
     docs = [NLP.make_doc(text) for text in texts]
     windows = get_windows(docs, doc_spans, tokenizer, layout)
     read_words = []
-    for batch in iter_batches(windows, size):
+    for batch in iter_batches(windows, size, padding):
         n_windows, longest = batch.input_ids.shape
+        assert n_windows * longest - batch.attention_mask.sum() <= padding
         assert n_windows == 1 or n_windows * longest <= size
         flat = batch.input_ids.ravel()
         rows = windows.word_rows[batch.words]
@@ -256,7 +257,7 @@ def test_docs_without_words_have_no_windows(tokenizer):
     empty = Doc(NLP.vocab)
     windows = get_windows([empty, empty], doc_spans, tokenizer, UNBOUNDED)
     assert windows.lengths == [0, 0]
-    assert list(iter_batches(windows, 100)) == []
+    assert list(iter_batches(windows, 100, 0)) == []
     assert get_windows([], doc_spans, tokenizer, UNBOUNDED).n_words == 0
 
 
