@@ -1,7 +1,7 @@
 """Scores of words -> entities of each Doc."""
 
 from dataclasses import dataclass
-from typing import Callable, Iterable, List, Protocol, Tuple
+from typing import Callable, Iterable, List, Optional, Protocol, Tuple
 
 import numpy
 from spacy.tokens import Doc
@@ -68,14 +68,7 @@ class IODecoder:
         scores (LabelScores): Of all words of the Docs.
         docs (List[Doc]): The Docs, for where their white space is.
         """
-        best, confidence = to_host(scores)
-        decoded = []
-        start = 0
-        for doc, length in zip(docs, scores.lengths):
-            words = slice(start, start + length)
-            decoded.append(_entities(doc, best[words], confidence[words]))
-            start += length
-        return decoded
+        return find_entities(scores, docs)
 
     def to_bytes(self) -> bytes:
         """Nothing was learned."""
@@ -84,6 +77,27 @@ class IODecoder:
     def from_bytes(self, data: bytes) -> "IODecoder":
         """Nothing was learned."""
         return self
+
+
+def find_entities(
+    scores: LabelScores, docs: List[Doc], begins: Optional[numpy.ndarray] = None
+) -> List[DocEntities]:
+    """Neighbouring words of one class are one entity, as `IODecoder` says.
+
+    scores (LabelScores): Best class and confidence of all words of the Docs.
+    docs (List[Doc]): The Docs.
+    begins (Optional): bool (n_words), words that begin an entity even where the word
+        before has the same class.
+    """
+    best, confidence = to_host(scores)
+    decoded = []
+    start = 0
+    for doc, length in zip(docs, scores.lengths):
+        words = slice(start, start + length)
+        first = None if begins is None else begins[words]
+        decoded.append(_entities(doc, best[words], confidence[words], first))
+        start += length
+    return decoded
 
 
 def to_host(scores: LabelScores) -> Tuple[numpy.ndarray, numpy.ndarray]:
@@ -97,7 +111,12 @@ def to_host(scores: LabelScores) -> Tuple[numpy.ndarray, numpy.ndarray]:
     return both[0].astype("int64"), both[1]
 
 
-def _entities(doc: Doc, best: numpy.ndarray, confidence: numpy.ndarray) -> DocEntities:
+def _entities(
+    doc: Doc,
+    best: numpy.ndarray,
+    confidence: numpy.ndarray,
+    begins: Optional[numpy.ndarray],
+) -> DocEntities:
     spans: List[Tuple[int, int, int]] = []
     confidences: List[float] = []
     start = end = -1
@@ -114,7 +133,8 @@ def _entities(doc: Doc, best: numpy.ndarray, confidence: numpy.ndarray) -> DocEn
     for i in numpy.flatnonzero(best >= 0).tolist():
         if doc[i].is_space:
             continue
-        if label == best[i] and _joined(doc, previous, i):
+        begun = begins is not None and begins[i]
+        if label == best[i] and not begun and _joined(doc, previous, i):
             end, total, n_words = i + 1, total + float(confidence[i]), n_words + 1
         else:
             close()

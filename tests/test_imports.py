@@ -10,11 +10,20 @@ import spacy_entlm
 
 HEAVY = ["spacy", "torch", "transformers"]
 NAMES = {
-    "spacy_factories": {"entlm_ner"},
-    "spacy_architectures": {"spacy-entlm.EntLM.v1"},
-    "spacy_misc": {"spacy-entlm.doc_spans.v1", "spacy-entlm.io_decoder.v1"},
+    "spacy_factories": {"bert_tagger", "entlm_ner", "nnshot", "structshot"},
+    "spacy_architectures": {
+        "spacy-entlm.EntLM.v1",
+        "spacy-entlm.NNShot.v1",
+        "spacy-entlm.Tagger.v1",
+    },
+    "spacy_misc": {
+        "spacy-entlm.doc_spans.v1",
+        "spacy-entlm.io_decoder.v1",
+        "spacy-entlm.viterbi_decoder.v1",
+    },
     "spacy_loggers": {"spacy-entlm.TrainingLogger.v1"},
     "thinc_schedules": {"spacy-entlm.decay_to_zero.v1"},
+    "thinc_optimizers": {"spacy-entlm.Adam.v1"},
     "spacy_cli": {"entlm"},
 }
 # spacy-transformers' own entry points load transformers: hide them.

@@ -4,12 +4,14 @@ import contextlib
 import functools
 import json
 import logging
+import shutil
 from functools import partial
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
 import torch
 
+from .backbones import resolve_backbone
 from .probes import PROBE_TOLERANCE, head_takes_rows, packable_from
 
 logger = logging.getLogger("spacy.entlm")
@@ -142,6 +144,10 @@ class MaskedLM(torch.nn.Module):
         _drop_keys(folder / CONFIG_FILE, ["_name_or_path"])
         self.tokenizer.save_pretrained(folder)
         _drop_keys(folder / "tokenizer_config.json", ["name_or_path"])
+        # safetensors makes a file that only its owner may read, which would be so in
+        # a package that is installed for everybody.
+        for path in folder.glob("*.safetensors"):
+            shutil.copymode(folder / CONFIG_FILE, path)
 
     @contextlib.contextmanager
     def _whole(self) -> Iterator[None]:
@@ -205,7 +211,8 @@ def load_masked_lm(
 ) -> MaskedLM:
     """Load a masked LM with its head, in float32, and its fast tokenizer.
 
-    name (Union[str, Path]): A folder, or a name on the hub.
+    name (Union[str, Path]): A folder, a name on the hub, or what `resolve_backbone`
+        knows.
     transformer_config, tokenizer_config (Optional[Dict[str, Any]]): Settings that
         replace those of the model's and of the tokenizer's configuration.
     strict (bool): Whether weights that the model does not want are an error, as they
@@ -213,7 +220,7 @@ def load_masked_lm(
     RAISES (BackboneError): If there is no such model, it is no masked LM, its
         weights are not safetensors or not complete, or its tokenizer is a slow one.
     """
-    source = str(name)
+    source = resolve_backbone(name)
     is_local = Path(source).exists()
     if is_local and not (Path(source) / CONFIG_FILE).is_file():
         raise BackboneError(
@@ -272,11 +279,12 @@ def _from_pretrained(
 def backbone_width(name: str) -> int:
     """Width of a backbone's features, from its configuration alone.
 
-    name (str): A folder or a name on the hub; the network is asked last.
+    name (str): As `load_masked_lm` takes it; the network is asked last.
     RAISES (OSError): If there is no such model.
     """
     from transformers import AutoConfig
 
+    name = resolve_backbone(name)
     with _quiet_transformers():
         try:
             config = AutoConfig.from_pretrained(name, local_files_only=True)

@@ -1,13 +1,10 @@
 """Masked LM and label head as one PyTorch module, with its files."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any, Dict, Optional
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 
 from ..label_words.words import (
     LabelWords,
@@ -16,7 +13,8 @@ from ..label_words.words import (
     read_label_words,
 )
 from .label_head import LabelHead, Rows, initial_row
-from .masked_lm import BackboneError, MaskedLM, load_masked_lm
+from .masked_lm import MaskedLM, load_masked_lm
+from .tensor_files import load_tensors, save_tensors
 
 LABEL_WORDS_FILE = "label_words.json"
 LABEL_ROWS_FILE = "label_rows.safetensors"
@@ -101,15 +99,10 @@ class EntLMNetwork(torch.nn.Module):
         rows = torch.zeros(0, self.masked_lm.width)
         biases = torch.zeros(0)
         if len(self.head):
-            rows = torch.stack(list(self.head.rows))
-            biases = torch.cat(list(self.head.biases))
+            rows = torch.stack([*self.head.rows])
+            biases = torch.cat([*self.head.biases])
         tensors = {ROWS_KEY: rows, BIASES_KEY: biases}
-        cpu = {key: value.detach().cpu().contiguous() for key, value in tensors.items()}
-        save_file(cpu, folder / LABEL_ROWS_FILE)
-        # safetensors makes files that only their owner may read, which would be so in
-        # a package that is installed for everybody.
-        for path in folder.glob("*.safetensors"):
-            shutil.copymode(folder / LABEL_WORDS_FILE, path)
+        save_tensors(folder / LABEL_ROWS_FILE, tensors)
 
     @classmethod
     def load(
@@ -136,24 +129,11 @@ class EntLMNetwork(torch.nn.Module):
             )
         )
         label_words = read_label_words(folder / LABEL_WORDS_FILE, tags=False)
-        path = folder / LABEL_ROWS_FILE
-        try:
-            tensors = load_file(path)
-        except (OSError, SafetensorError) as err:
-            raise BackboneError(f"Cannot read the label rows {path}: {err}") from err
-        rows, biases = tensors.get(ROWS_KEY), tensors.get(BIASES_KEY)
-        expected = (len(label_words), network.masked_lm.width)
-        if (
-            rows is None
-            or biases is None
-            or rows.shape != expected
-            or biases.shape != expected[:1]
-        ):
-            found = {key: tuple(value.shape) for key, value in tensors.items()}
-            raise BackboneError(
-                f"{path} does not fit the label words and the model: expected "
-                f"{ROWS_KEY!r} of shape {expected}, found {found}"
-            )
+        n_labels = len(label_words)
+        width = network.masked_lm.width
+        shapes = {ROWS_KEY: (n_labels, width), BIASES_KEY: (n_labels,)}
+        tensors = load_tensors(folder / LABEL_ROWS_FILE, shapes)
+        rows, biases = tensors[ROWS_KEY], tensors[BIASES_KEY]
         for row, bias in zip(rows, biases):
             network.head.add(row.clone(), bias.reshape(1).clone())
         network.label_words = label_words

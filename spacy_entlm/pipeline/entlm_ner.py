@@ -2,26 +2,21 @@
 
 import logging
 from functools import partial
-from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
 
 import numpy
-import srsly
-from spacy import util
 from spacy.errors import Errors
 from spacy.language import Language
-from spacy.pipeline import TrainablePipe
-from spacy.tokens import Doc, Span, SpanGroup
-from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.tokens import Doc
+from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer
-from thinc.types import Floats2d
 
 from ..decoding import Decoder, DocEntities
 from ..label_words.words import LabelWordError, LabelWords, check_label_words
-from ..model.types import LabelScores, PieceFeatures
+from ..model.types import LabelScores
+from .base import NAME_FIELD, MaskedLMNER
 from .examples import search_in_examples, wanted_labels, word_targets
-from .files import replace_folder
 from .requirement import add_requirement
 
 logger = logging.getLogger("spacy.entlm")
@@ -47,8 +42,6 @@ tokenizer_config = {}
 @misc = "spacy-entlm.io_decoder.v1"
 """
 DEFAULT_CONFIG = Config().from_str(default_config)
-# Stands for the component's name in the setting `spans_key`.
-NAME_FIELD = "{name}"
 
 
 @Language.factory(
@@ -108,9 +101,11 @@ def make_entlm_ner(
     )
 
 
-class EntLMNER(TrainablePipe):
+class EntLMNER(MaskedLMNER):
     """Finds entities with a masked LM that predicts label words (EntLM: Ma et al.,
     "Template-free Prompt Tuning for Few-shot NER", NAACL 2022)."""
+
+    labels_part = "label_words"
 
     def __init__(
         self,
@@ -127,17 +122,17 @@ class EntLMNER(TrainablePipe):
     ) -> None:
         """vocab (Vocab): The shared vocabulary. name (str): The instance's name. The
         other settings are those of `make_entlm_ner`."""
-        self.vocab = vocab
-        self.model = model
-        self.name = name
-        self.decoder = decoder
-        self.scorer = scorer
-        self.cfg: Dict[str, Any] = {
-            "threshold": threshold,
-            "label_bias": label_bias,
-            "spans_key": spans_key,
-            "overwrite": overwrite,
-        }
+        super().__init__(
+            vocab,
+            model,
+            name,
+            decoder=decoder,
+            threshold=threshold,
+            spans_key=spans_key,
+            overwrite=overwrite,
+            scorer=scorer,
+        )
+        self.cfg["label_bias"] = label_bias
         self._label_words: LabelWords = {}
         self._rehearsal_model: Optional[Model] = None
 
@@ -150,11 +145,6 @@ class EntLMNER(TrainablePipe):
     def label_data(self) -> LabelWords:
         """The label words of each class, as `initialize` takes them."""
         return {label: list(words) for label, words in self._label_words.items()}
-
-    @property
-    def is_initialized(self) -> bool:
-        """Whether there are weights to predict with."""
-        return self.model.attrs["is_initialized"](self.model)
 
     def add_label(self, label: str, words: Optional[List[str]] = None) -> int:
         """Add a class. On a trained pipeline the scores of the others stay.
@@ -183,87 +173,12 @@ class EntLMNER(TrainablePipe):
         RETURNS (List[DocEntities]): One for each Doc.
         RAISES (ValueError): If the component was neither trained nor loaded.
         """
-        docs = list(docs)
-        if not self.is_initialized:
-            raise ValueError(Errors.E109.format(name=self.name))
-        settings = self.model.attrs["settings"]
-        settings.label_bias = self.cfg["label_bias"]
-        settings.need_probs = self.decoder.needs_probs
-        return self.decoder(self.model.predict(docs), docs)
+        self.model.attrs["settings"].label_bias = self.cfg["label_bias"]
+        return super().predict(docs)
 
-    def set_annotations(
-        self, docs: Iterable[Doc], entities: Iterable[DocEntities]
-    ) -> None:
-        """Set `doc.ents` and the span group.
-
-        docs (Iterable[Doc]): The Docs.
-        entities (Iterable[DocEntities]): From `predict`.
-        """
-        labels = self.labels  # as text: a Doc may have another vocabulary than we
-        threshold, overwrite = self.cfg["threshold"], self.cfg["overwrite"]
-        for doc, found in zip(docs, entities):
-            kept = [] if overwrite else list(doc.ents)
-            taken = {i for ent in kept for i in range(ent.start, ent.end)}
-            ents: List[Span] = []
-            scores: List[float] = []
-            for (start, end, label), score in zip(
-                found.spans.tolist(), found.confidences.tolist()
-            ):
-                if score >= threshold and taken.isdisjoint(range(start, end)):
-                    ents.append(Span(doc, start, end, label=labels[label]))
-                    scores.append(score)
-            doc.set_ents(sorted(kept + ents, key=lambda ent: ent.start))
-            if self.cfg["spans_key"] is not None:
-                key = self.cfg["spans_key"].replace(NAME_FIELD, self.name)
-                attrs = {"scores": numpy.array(scores, dtype="float32")}
-                doc.spans[key] = SpanGroup(doc, name=key, spans=ents, attrs=attrs)
-
-    def update(
-        self,
-        examples: Iterable[Example],
-        *,
-        drop: float = 0.0,
-        sgd: Optional[Optimizer] = None,
-        losses: Optional[Dict[str, float]] = None,
-    ) -> Dict[str, float]:
-        """Learn from a batch of examples.
-
-        examples (Iterable[Example]): The batch.
-        drop (float): Has no effect: the backbone brings its own dropout.
-        sgd (Optional[Optimizer]): If given, parameters are updated at once; if not,
-            gradients add up until `finish_update`, as if in one larger batch.
-        losses (Optional[Dict[str, float]]): The mean loss per piece is added.
-        RETURNS (Dict[str, float]): The losses.
-        """
-        losses = {} if losses is None else losses
-        losses.setdefault(self.name, 0.0)
-        examples = list(examples)
-        validate_examples(examples, "EntLMNER.update")
-        if not any(len(eg.predicted) for eg in examples):
-            return losses
-        # In training the model gives features of pieces in place of scores of words.
-        train_model: Any = self.model
-        pieces, backprop = train_model.begin_update([eg.predicted for eg in examples])
-        loss, d_pieces = self.get_loss(examples, pieces)
-        backprop(d_pieces)
-        if sgd not in (None, False):
-            self.finish_update(sgd)
-        losses[self.name] += loss
-        return losses
-
-    def get_loss(
-        self, examples: Iterable[Example], pieces: PieceFeatures
-    ) -> Tuple[float, Floats2d]:
-        """Loss and gradient of the features (paper, Eq. 3).
-
-        examples (Iterable[Example]): The batch.
-        pieces (PieceFeatures): From `model.begin_update`.
-        RETURNS (Tuple[float, Floats2d]): Mean loss per piece, and the gradient of its
-            sum. Words whose annotation is missing or misaligned carry none.
-        RAISES (ValueError): If an entity's label is none of the classes.
-        """
-        targets = word_targets(examples, self.labels, self.name)
-        return self.model.attrs["objective"](self.model, pieces, targets)
+    def _word_targets(self, examples: Iterable[Example]) -> numpy.ndarray:
+        """Class of each word (paper, Eq. 3)."""
+        return word_targets(examples, self.labels, self.name)
 
     def rehearse(
         self,
@@ -335,55 +250,8 @@ class EntLMNER(TrainablePipe):
         self._rehearsal_model = None
         self.decoder.initialize(get_examples, self.labels)
 
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Serialise to bytes."""
-        serialize = {
-            "label_words": lambda: srsly.json_dumps(self._label_words),
-            "decoder": self.decoder.to_bytes,
-            "model": self.model.to_bytes,
-        }
-        return util.to_bytes(serialize, exclude)
-
-    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "EntLMNER":
-        """Load from bytes. Settings stay what the config says."""
-        deserialize = {
-            "decoder": self.decoder.from_bytes,
-            "model": self.model.from_bytes,
-            "label_words": lambda b: self._take_labels(srsly.json_loads(b)),
-        }
-        util.from_bytes(data, deserialize, exclude)
-        return self
-
-    def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
-        """Save to a folder. It is written beside the old one and takes its place when
-        it is complete.
-
-        path (Union[str, Path]): The folder. exclude (Iterable[str]): Parts to leave
-            out: "label_words", "decoder", "model".
-        """
-        serialize = {
-            "label_words": lambda p: srsly.write_json(
-                p.with_suffix(".json"), self._label_words
-            ),
-            "decoder": lambda p: p.write_bytes(self.decoder.to_bytes()),
-            "model": self.model.shims[0].to_disk,
-        }
-        with replace_folder(Path(path)) as folder:
-            util.to_disk(folder, serialize, exclude)
-
-    def from_disk(
-        self, path: Union[str, Path], *, exclude: Iterable[str] = ()
-    ) -> "EntLMNER":
-        """Load from a folder. Settings stay what the config says."""
-        deserialize: Dict[str, Callable[[Path], Any]] = {
-            "decoder": lambda p: self.decoder.from_bytes(p.read_bytes()),
-            "model": self.model.shims[0].from_disk,
-            "label_words": lambda p: self._take_labels(
-                srsly.read_json(p.with_suffix(".json"))
-            ),
-        }
-        util.from_disk(Path(path), deserialize, exclude)
-        return self
+    def _labels_to_save(self) -> LabelWords:
+        return self._label_words
 
     def _take_labels(self, label_words: Any) -> None:
         checked = check_label_words(label_words, tags=False)

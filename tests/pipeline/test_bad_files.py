@@ -105,12 +105,12 @@ def test_weight_of_another_shape(folder, model):
 )
 def test_label_rows_that_do_not_fit(folder, model, tensors):
     save_file(tensors, model / ROWS)
-    assert refused(folder, r"does not fit the label words and the model")
+    assert refused(folder, r"does not fit the model")
 
 
 def test_label_words_that_do_not_fit_the_rows(folder, model):
     (model / "label_words.json").write_text(json.dumps({"PER": ["John"]}))
-    assert refused(folder, r"does not fit the label words and the model")
+    assert refused(folder, r"does not fit the model")
 
 
 def test_labels_of_component_and_model_that_differ(folder):

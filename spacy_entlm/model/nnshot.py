@@ -1,0 +1,161 @@
+"""`spacy-entlm.NNShot.v1`: the class of the nearest word of the support set (Yang &
+Katiyar, 2020), by the features of an encoder that was fine-tuned as a tagger."""
+
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterable, List, Optional
+
+import numpy
+import torch
+from spacy.tokens import Doc, Span
+from thinc.api import Model
+
+from .masked_lm import MaskedLM
+from .reading import (
+    get_doc_windows,
+    get_network,
+    get_shim,
+    iter_word_features,
+    to_device,
+)
+from .tagger import TaggerNetwork, make_tagger
+from .tensor_files import load_tensors, save_tensors
+from .types import NO_TARGET, LabelScores
+
+SUPPORT_FILE = "support.safetensors"
+FEATURES_KEY, TAGS_KEY = "features", "tags"
+# Of a class without a word in the support set: no softmax gives it anything.
+FARTHEST = -1e5
+
+
+class NNShotNetwork(TaggerNetwork):
+    """A tagger that predicts by the words of the support set.
+
+    Buffers `support_features`: float32 (n_support, width), of length 1;
+    `support_tags`: int64 (n_support), 0 for no entity, else 1 + index of the tag,
+    sorted. Both are empty until there is an index.
+    """
+
+    def __init__(self, masked_lm: MaskedLM):
+        super().__init__(masked_lm)
+        width = self.outside.weight.shape[1]
+        self.register_buffer("support_features", torch.zeros(0, width))
+        self.register_buffer("support_tags", torch.zeros(0, dtype=torch.int64))
+
+    @property
+    def has_index(self) -> bool:
+        """Whether there are words to compare with."""
+        return len(self.support_tags) > 0
+
+    def set_index(self, features: torch.Tensor, tags: torch.Tensor) -> None:
+        """Take the words of the support set.
+
+        features: float32 (n, width). tags: int64 (n), 0 for no entity, 1 + index.
+        """
+        order = torch.argsort(tags, stable=True)
+        self.support_features = torch.nn.functional.normalize(features[order])
+        self.support_tags = tags[order]
+
+    def drop_index(self) -> None:
+        """Forget the words of the support set."""
+        self.support_features = self.support_features[:0]
+        self.support_tags = self.support_tags[:0]
+
+    def tag_scores(self, features: torch.Tensor) -> torch.Tensor:
+        """Negative squared Euclidean distance to the nearest word of each tag, both of
+        length 1.
+
+        features: float32 (n, width).
+        RETURNS: float32 (n, 1 + n_tags), of no entity and of the tags.
+        """
+        scores = features.new_full((len(features), 1 + len(self.tags)), FARTHEST)
+        if not self.has_index or not len(features):
+            return scores
+        products = torch.nn.functional.normalize(features) @ self.support_features.T
+        tags, counts = torch.unique_consecutive(self.support_tags, return_counts=True)
+        parts = products.split(counts.tolist(), dim=1)
+        for tag, part in zip(tags.tolist(), parts):
+            scores[:, tag] = 2 * part.amax(dim=1) - 2
+        return scores
+
+    def save(self, folder: Path) -> None:
+        """Write the tagger's files and the index, if there is one."""
+        super().save(folder)
+        if self.has_index:
+            tensors = {
+                FEATURES_KEY: self.support_features,
+                TAGS_KEY: self.support_tags,
+            }
+            save_tensors(folder / SUPPORT_FILE, tensors)
+
+    def _load_rows(self, folder: Path) -> None:
+        super()._load_rows(folder)
+        path = folder / SUPPORT_FILE
+        if path.exists():  # a tagger's files have none
+            width = self.outside.weight.shape[1]
+            shapes = {FEATURES_KEY: (None, width), TAGS_KEY: (None,)}
+            tensors = load_tensors(path, shapes)
+            self.support_features = tensors[FEATURES_KEY]
+            self.support_tags = tensors[TAGS_KEY]
+
+
+def build_nnshot_v1(
+    name: str,
+    get_spans: Callable[[Iterable[Doc]], List[List[Span]]],
+    window: Optional[int] = None,
+    stride: Optional[int] = None,
+    max_batch_pieces: Optional[int] = None,
+    precision: str = "float32",
+    mixed_precision: bool = False,
+    transformer_config: Dict[str, Any] = {},  # noqa: B006 (config values are copied)
+    tokenizer_config: Dict[str, Any] = {},  # noqa: B006
+) -> Model[List[Doc], LabelScores]:
+    """A tagger that predicts the class of the nearest word of the support set.
+
+    The settings are those of `spacy-entlm.EntLM.v1`.
+    RAISES (ValueError): If a setting has no such value.
+    """
+    model = make_tagger(
+        NNShotNetwork,
+        precision=precision,
+        mixed_precision=mixed_precision,
+        name=name,
+        get_spans=get_spans,
+        window=window,
+        stride=stride,
+        max_batch_pieces=max_batch_pieces,
+        transformer_config=dict(transformer_config),
+        tokenizer_config=dict(tokenizer_config),
+    )
+    model.attrs["build_index"] = build_index
+    model.attrs["has_index"] = has_index
+    model.attrs["drop_index"] = drop_index
+    return model
+
+
+def has_index(model: Model) -> bool:
+    """Whether there are words to compare with."""
+    return get_network(model).has_index
+
+
+def drop_index(model: Model) -> None:
+    """Forget the words of the support set: the features have changed."""
+    get_network(model).drop_index()
+
+
+@torch.no_grad()
+def build_index(model: Model, docs: List[Doc], word_targets: numpy.ndarray) -> None:
+    """Read the support set.
+
+    docs (List[Doc]): Its texts.
+    word_targets: int64 (n_words), index of a tag, NO_ENTITY, or NO_TARGET where the
+        annotation is missing.
+    """
+    network, device = get_network(model), get_shim(model).device
+    windows = get_doc_windows(model, docs)
+    features, tags = [], []
+    for words, batch in iter_word_features(model, windows):
+        known = numpy.flatnonzero(word_targets[words] != NO_TARGET)
+        features.append(batch[to_device(known, device)])
+        tags.append(to_device(word_targets[words][known] + 1, device))
+    if features:
+        network.set_index(torch.cat(features), torch.cat(tags))

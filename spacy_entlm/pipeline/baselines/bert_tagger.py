@@ -1,0 +1,200 @@
+"""The component `bert_tagger`: a new linear layer on the encoder of a masked LM."""
+
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
+
+import numpy
+from spacy.errors import Errors
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example, validate_get_examples
+from spacy.vocab import Vocab
+from thinc.api import Config, Model
+
+from ...decoding import Decoder, IODecoder
+from ...model.types import LabelScores
+from ..base import NAME_FIELD, MaskedLMNER
+from ..examples import entity_labels
+from ..requirement import add_requirement
+from .tags import BIO, IO, SCHEMES, BioDecoder, tag_names, tag_targets
+
+default_config = """
+[model]
+@architectures = "spacy-entlm.Tagger.v1"
+name = "bert-base-cased"
+window = null
+stride = null
+max_batch_pieces = null
+precision = "float32"
+mixed_precision = false
+transformer_config = {}
+tokenizer_config = {}
+
+[model.get_spans]
+@span_getters = "spacy-transformers.doc_spans.v1"
+
+[decoder]
+@misc = "spacy-entlm.io_decoder.v1"
+"""
+DEFAULT_CONFIG = Config().from_str(default_config)
+ASSIGNS = ["doc.ents", "token.ent_iob", "token.ent_type", "doc.spans"]
+SCORE_WEIGHTS = {"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None}
+# What all peers have in common.
+COMMON_CONFIG: Dict[str, Any] = {
+    "threshold": 0.0,
+    "spans_key": NAME_FIELD,
+    "overwrite": True,
+    "scorer": {"@scorers": "spacy.ner_scorer.v1"},
+}
+
+
+@Language.factory(
+    "bert_tagger",
+    assigns=ASSIGNS,
+    default_config={
+        "model": DEFAULT_CONFIG["model"],
+        "decoder": DEFAULT_CONFIG["decoder"],
+        "scheme": IO,
+        **COMMON_CONFIG,
+    },
+    default_score_weights=SCORE_WEIGHTS,
+)
+def make_bert_tagger(
+    nlp: Language,
+    name: str,
+    model: Model[List[Doc], LabelScores],
+    decoder: Decoder,
+    scheme: str,
+    threshold: float,
+    spans_key: Optional[str],
+    overwrite: bool,
+    scorer: Optional[Callable],
+) -> "BertTagger":
+    """Create a tagger.
+
+    model (Model[List[Doc], LabelScores]): A model such as `spacy-entlm.Tagger.v1`.
+    decoder (Decoder): Turns scores into entities, in the scheme "io".
+    scheme (str): "io": a tag for each class; or "bio": two, for the first word of an
+        entity and for the others.
+    threshold, spans_key, overwrite, scorer: As those of `entlm_ner`.
+    RAISES (ValueError): If there is no such scheme, or the decoder does not fit it.
+    """
+    add_requirement(nlp)
+    return BertTagger(
+        nlp.vocab,
+        model,
+        name,
+        decoder=decoder,
+        scheme=scheme,
+        threshold=threshold,
+        spans_key=spans_key,
+        overwrite=overwrite,
+        scorer=scorer,
+    )
+
+
+class BertTagger(MaskedLMNER):
+    """Finds entities with a new linear layer on the encoder of a masked LM."""
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model[List[Doc], LabelScores],
+        name: str = "bert_tagger",
+        *,
+        decoder: Decoder,
+        scheme: str = IO,
+        **settings: Any,
+    ) -> None:
+        """vocab (Vocab): The shared vocabulary. name (str): The instance's name. The
+        other settings are those of `make_bert_tagger`."""
+        if scheme not in SCHEMES:
+            raise ValueError(f"scheme is one of {SCHEMES}, not {scheme!r}")
+        if scheme == BIO:
+            if not isinstance(decoder, IODecoder):
+                raise ValueError(
+                    f"The scheme {BIO!r} reads entities from its tags: leave the "
+                    f"setting decoder at its default, or choose the scheme {IO!r}"
+                )
+            decoder = BioDecoder()
+        super().__init__(vocab, model, name, decoder=decoder, **settings)
+        self.cfg["scheme"] = scheme
+        self._labels: List[str] = []
+
+    @property
+    def labels(self) -> Tuple[str, ...]:
+        """The classes, in the order of their rows."""
+        return tuple(self._labels)
+
+    @property
+    def label_data(self) -> List[str]:
+        """The classes, as `initialize` takes them."""
+        return list(self._labels)
+
+    def add_label(self, label: str) -> int:
+        """Add a class. On a trained pipeline its rows are new, the others stay.
+
+        label (str): The class.
+        RETURNS (int): 1, or 0 if the class is there already.
+        """
+        if not isinstance(label, str):
+            raise ValueError(Errors.E187)
+        if label in self._labels:
+            return 0
+        if self.is_initialized:
+            self._add_tags([label])
+        self._labels.append(label)
+        self.vocab.strings.add(label)
+        return 1
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Optional[Language] = None,
+        labels: Optional[Sequence[str]] = None,
+    ) -> None:
+        """Load the backbone and give each class a new row.
+
+        get_examples (Callable[[], Iterable[Example]]): The training examples.
+        nlp (Optional[Language]): The pipeline.
+        labels (Optional[Sequence[str]]): The classes; None: those added before and
+            those of the examples.
+        RAISES (ValueError): If there is no class.
+            (BackboneError): If the backbone cannot be loaded.
+        """
+        validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
+        added = [] if self.is_initialized else self._labels
+        wanted = labels or [*added, *entity_labels(get_examples())]
+        wanted = list(dict.fromkeys(wanted))
+        if not wanted:
+            raise ValueError(
+                f"[{self.name}] There is no class to learn: no example has an entity, "
+                f"and no labels are given."
+            )
+        self.model.initialize()
+        self._add_tags(wanted)
+        self._take_labels(wanted)
+        self.decoder.initialize(get_examples, self.labels)
+
+    def _add_tags(self, labels: Sequence[str]) -> None:
+        tags = tag_names(labels, self.cfg["scheme"])
+        self.model.attrs["add_tags"](self.model, tags)
+
+    def _word_targets(self, examples: Iterable[Example]) -> numpy.ndarray:
+        return tag_targets(examples, self.labels, self.name, self.cfg["scheme"])
+
+    def _labels_to_save(self) -> List[str]:
+        return self._labels
+
+    def _take_labels(self, data: Any) -> None:
+        tags = tag_names(data, self.cfg["scheme"])
+        known = self.model.attrs["get_tags"](self.model)
+        if known is not None and known != tags:
+            raise ValueError(
+                f"[{self.name}] The tags are {tags}, those of the model {known}: the "
+                f"files do not belong together, or the scheme is not "
+                f"{self.cfg['scheme']!r}."
+            )
+        self._labels = list(data)
+        for label in data:
+            self.vocab.strings.add(label)

@@ -1,0 +1,46 @@
+"""The component `structshot`: `nnshot` with the Viterbi decoder."""
+
+from typing import Callable, List, Optional
+
+from spacy.language import Language
+from spacy.tokens import Doc
+from thinc.api import Model
+
+from ...decoding import Decoder
+from ...model.types import LabelScores
+from .bert_tagger import ASSIGNS, COMMON_CONFIG, SCORE_WEIGHTS
+from .nnshot import MODEL_CONFIG, NNShot, make_nnshot
+
+# Squared distances differ less than log probabilities, so transitions weigh less, too:
+# measured on wikigold (docs/baselines.md).
+STRUCTSHOT_TAU = 0.05
+
+
+@Language.factory(
+    "structshot",
+    assigns=ASSIGNS,
+    default_config={
+        "model": MODEL_CONFIG,
+        "decoder": {"@misc": "spacy-entlm.viterbi_decoder.v1", "tau": STRUCTSHOT_TAU},
+        **COMMON_CONFIG,
+    },
+    default_score_weights=SCORE_WEIGHTS,
+)
+def make_structshot(
+    nlp: Language,
+    name: str,
+    model: Model[List[Doc], LabelScores],
+    decoder: Decoder,
+    threshold: float,
+    spans_key: Optional[str],
+    overwrite: bool,
+    scorer: Optional[Callable],
+) -> NNShot:
+    """Create an `nnshot` component that decodes with transitions: emissions are the
+    softmax over the negative squared distances to the nearest word of each class.
+
+    The settings are those of `make_nnshot`.
+    """
+    return make_nnshot(
+        nlp, name, model, decoder, threshold, spans_key, overwrite, scorer
+    )

@@ -1,0 +1,336 @@
+"""Scores of words -> entities: the Viterbi decoder."""
+
+import itertools
+import json
+
+import numpy
+import pytest
+import spacy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spacy.tokens import Doc, DocBin, Span
+from spacy.training import Example
+
+from spacy_entlm.corpus.errors import CorpusError
+from spacy_entlm.decoding import build_io_decoder
+from spacy_entlm.model.types import LabelScores
+from spacy_entlm.transitions import TransitionCounts, transition_matrix
+from spacy_entlm.viterbi import NEGLIGIBLE, build_viterbi_decoder
+
+NLP = spacy.blank("en")
+LABELS = ("PER", "LOC")
+COUNTS = TransitionCounts(
+    start_outside=80,
+    start_inside=20,
+    outside_outside=900,
+    outside_inside=100,
+    inside_outside=50,
+    inside_same=49,
+    inside_other=1,
+)
+
+
+def make_doc(words, sent_starts=None):
+    return Doc(NLP.vocab, words=words, sent_starts=sent_starts)
+
+
+def make_scores(docs, probs, word_prob=None):
+    """By default the vocabulary has but one word."""
+    probs = numpy.array(probs, dtype="float32").reshape(-1, len(LABELS))
+    if word_prob is None:
+        word_prob = 1 - probs.sum(axis=1)
+    return LabelScores(
+        best=numpy.full(len(probs), -1, dtype="int64"),
+        confidence=numpy.zeros(len(probs), dtype="float32"),
+        probs=probs,
+        lengths=[len(doc) for doc in docs],
+        word_prob=numpy.array(word_prob, dtype="float32"),
+    )
+
+
+def make_decoder(counts=COUNTS, **settings):
+    decoder = build_viterbi_decoder(**settings)
+    decoder.counts = counts
+    return decoder
+
+
+def decode(docs, probs, **settings):
+    return make_decoder(**settings)(make_scores(docs, probs), docs)
+
+
+def spans(found):
+    return [tuple(span) for span in found.spans.tolist()]
+
+
+def test_gap_inside_an_entity_is_bridged_and_a_stray_word_is_dropped():
+    doc = make_doc(list("abcdefgh"))
+    probs = [[0, 0], [0.9, 0], [0.45, 0], [0.9, 0], [0, 0], [0, 0], [0, 0.55], [0, 0]]
+    (word_by_word,) = decode([doc], probs, tau=0.0)
+    assert spans(word_by_word) == [(1, 2, 0), (3, 4, 0), (6, 7, 1)]
+    (found,) = decode([doc], probs, tau=0.6)
+    assert spans(found) == [(1, 4, 0)]
+
+
+def test_without_weight_a_word_takes_what_is_most_probable_for_itself():
+    doc = make_doc(list("abcd"))
+    probs = [[0.4, 0.35], [0.2, 0.6], [0.3, 0.1], [0.51, 0.0]]
+    (found,) = decode([doc], probs, tau=0.0)
+    assert spans(found) == [(0, 1, 0), (1, 2, 1), (3, 4, 0)]
+    numpy.testing.assert_allclose(found.confidences, [0.4, 0.6, 0.51], rtol=1e-3)
+
+
+@st.composite
+def texts(draw):
+    """Docs of a few words with sentences and white space, and their probabilities."""
+    docs, probs = [], []
+    rng = numpy.random.default_rng(draw(st.integers(0, 2**16)))
+    for _ in range(draw(st.integers(0, 3))):
+        words = draw(st.lists(st.sampled_from(["a", "b", " ", "\n"]), max_size=6))
+        starts = None
+        if draw(st.booleans()):
+            starts = [draw(st.booleans()) for _ in words]
+        docs.append(make_doc(words, starts))
+        probs.append(rng.dirichlet([0.5] * 3, size=len(words))[:, 1:])
+    return docs, numpy.concatenate([*probs, numpy.zeros((0, 2))])
+
+
+def chains(docs):
+    """Lists of words (Doc, token, row in the probabilities) of one sentence each."""
+    row = 0
+    for i, doc in enumerate(docs):
+        sentences = [[]]
+        for token in doc:
+            if token.sent_start == 1 and doc.has_annotation("SENT_START"):
+                sentences.append([])
+            if not token.is_space:
+                sentences[-1].append((i, token.i, row))
+            row += 1
+        yield from filter(None, sentences)
+
+
+@settings(max_examples=100, deadline=None)
+@given(texts(), st.sampled_from([0.1, 0.5, 1.0]))
+def test_entities_and_confidences_are_those_of_a_search_through_all_paths(text, tau):
+    docs, probs = text
+    matrix = transition_matrix(COUNTS, len(LABELS), tau).astype("float64")
+    probs = probs.astype("float32")
+    emissions = numpy.column_stack([1 - probs.sum(1, keepdims=True), probs])
+    emissions /= emissions.max(axis=1, keepdims=True)
+    emissions = numpy.maximum(emissions.astype("float64"), NEGLIGIBLE)
+    found = decode(docs, probs, tau=tau)
+    for chain in chains(docs):
+        rows = [row for _, _, row in chain]
+        weights = {}
+        for path in itertools.product(range(3), repeat=len(chain)):
+            before = [0, *(state + 1 for state in path[:-1])]
+            steps = matrix[before, path] * emissions[rows, path]
+            weights[path] = steps.prod()
+        total = sum(weights.values())
+        ours = [label_at(found[i], token) for i, token, _ in chain]
+        states = tuple(label + 1 for label, _ in ours)
+        assert weights[states] == pytest.approx(max(weights.values()), rel=1e-4)
+        for place, (state, (_, alone)) in enumerate(zip(states, ours)):
+            if alone is not None:  # an entity of one word
+                share = sum(w for path, w in weights.items() if path[place] == state)
+                assert alone == pytest.approx(share / total, abs=1e-4)
+
+
+def label_at(found, token):
+    """Class of a token, -1 for none, and the confidence if it is alone."""
+    for (start, end, label), confidence in zip(found.spans, found.confidences):
+        if start <= token < end:
+            return label, confidence if end == start + 1 else None
+    return -1, None
+
+
+def test_confidence_is_the_mean_of_the_marginals_of_the_words():
+    doc = make_doc(list("ab"))
+    (found,) = decode([doc], [[0.9, 0], [0.6, 0]], tau=0.0)
+    assert spans(found) == [(0, 2, 0)]
+    numpy.testing.assert_allclose(found.confidences, [0.75], rtol=1e-3)
+    assert found.confidences.dtype == "float32"
+
+
+def test_sentences_are_apart():
+    """A person at the end of one sentence does not make the next begin with one."""
+    words, probs = list("abcd"), [[0, 0], [0.9, 0], [0.6, 0], [0, 0]]
+    one = make_doc(words)
+    two = make_doc(words, [True, False, True, False])
+    assert spans(decode([one], probs, tau=0.5)[0]) == [(1, 3, 0)]
+    assert spans(decode([two], probs, tau=0.5)[0]) == [(1, 2, 0)]
+
+
+def test_docs_do_not_touch_each_other():
+    docs = [make_doc(["a", "b"]), make_doc([]), make_doc(["c"])]
+    probs = [[0, 0], [0.9, 0], [0, 0.8]]
+    together = decode(docs, probs, tau=0.3)
+    assert [spans(found) for found in together] == [[(1, 2, 0)], [], [(0, 1, 1)]]
+    alone = decode(docs[2:], probs[2:], tau=0.3)
+    numpy.testing.assert_allclose(together[2].confidences, alone[0].confidences)
+
+
+def test_no_docs_are_no_entities():
+    assert decode([], []) == []
+
+
+def test_white_space_is_no_word_and_a_line_break_ends_an_entity():
+    doc = make_doc(["a", " ", "b", "\n", "c", "\n"])
+    probs = [[0.9, 0], [0, 0], [0.9, 0], [0, 0], [0.9, 0], [0.9, 0]]
+    (found,) = decode([doc], probs)
+    assert spans(found) == [(0, 3, 0), (4, 5, 0)]
+
+
+def test_official_takes_a_second_softmax_over_the_best_word_and_the_classes():
+    """The chain's weights by hand, as the authors' code computes them."""
+    doc = make_doc(["a", "b"])
+    probs, word_prob = [[0.5, 0.1], [0.5, 0.05]], [0.2, 0.4]
+    scores = make_scores([doc], probs, word_prob)
+    (found,) = make_decoder(official=True)(scores, [doc])
+    emissions = numpy.exp([[0.2, 0.5, 0.1], [0.4, 0.5, 0.05]])
+    emissions /= emissions.sum(axis=1, keepdims=True)
+    matrix = transition_matrix(COUNTS, 2, 0.05, official=True)
+    weights = {
+        (a, b): matrix[0, a] * emissions[0, a] * matrix[1 + a, b] * emissions[1, b]
+        for a in range(3)
+        for b in range(3)
+    }
+    assert max(weights, key=weights.get) == (1, 1)
+    assert spans(found) == [(0, 2, 0)]
+    total = sum(weights.values())
+    first = sum(w for (a, _), w in weights.items() if a == 1) / total
+    second = sum(w for (_, b), w in weights.items() if b == 1) / total
+    assert found.confidences[0] == pytest.approx((first + second) / 2, rel=1e-4)
+
+
+@given(texts(), st.integers(0, 2**16))
+def test_without_weight_it_is_the_io_decoder(text, seed):
+    docs, probs = text
+    rng = numpy.random.default_rng(seed)
+    scores = make_scores(docs, probs, (1 - probs.sum(axis=1)) * rng.random(len(probs)))
+    wins = scores.probs.max(axis=1, initial=0) > scores.word_prob
+    scores.best = numpy.where(wins, scores.probs.argmax(axis=1), -1)
+    expected = build_io_decoder()(scores, docs)
+    found = make_decoder(tau=0.0)(scores, docs)
+    assert [spans(each) for each in found] == [spans(each) for each in expected]
+
+
+def test_classes_that_are_negligible_need_not_be_scored():
+    """What a model may leave out changes nothing; with `official` it may not."""
+    doc = make_doc(list("abc"))
+    probs = numpy.array([[0.6, 0.1], [3e-6, 1e-6], [1e-5, 0.3]])
+    word_prob = numpy.array([0.2, 0.04, 0.4])
+    decoder = make_decoder()
+    left_out = probs[1] < decoder.negligible * word_prob[1]
+    assert left_out.all()
+    exact = decoder(make_scores([doc], probs, word_prob), [doc])
+    probs[1], word_prob[1] = 0, 1
+    (found,) = decoder(make_scores([doc], probs, word_prob), [doc])
+    assert found.spans.tolist() == exact[0].spans.tolist()
+    numpy.testing.assert_array_equal(found.confidences, exact[0].confidences)
+    assert make_decoder(official=True).negligible == 0
+
+
+def test_model_that_does_not_give_the_best_word_is_refused():
+    doc = make_doc(["a"])
+    scores = make_scores([doc], [[0.5, 0.1]])
+    scores.word_prob = None
+    with pytest.raises(ValueError, match="word_prob"):
+        make_decoder()(scores, [doc])
+
+
+def test_tau_has_a_default_of_its_own_and_with_official_the_authors():
+    assert build_viterbi_decoder(official=True).tau == 0.05
+    assert build_viterbi_decoder().tau != 0.05
+    assert build_viterbi_decoder(tau=0.4, official=True).tau == 0.4
+
+
+@pytest.mark.parametrize("tau", [-0.1, 1.5])
+def test_tau_out_of_range_is_refused(tau):
+    with pytest.raises(ValueError, match="tau must be from 0 to 1"):
+        build_viterbi_decoder(tau=tau)
+
+
+def test_decoder_without_counts_says_what_to_do():
+    doc = make_doc(["a"])
+    with pytest.raises(ValueError, match="has counted no transitions"):
+        decode([doc], [[0.5, 0.1]], counts=None)
+
+
+def test_scores_without_probabilities_are_refused():
+    doc = make_doc(["a"])
+    scores = make_scores([doc], [[0.5, 0.1]])
+    scores.probs = None
+    with pytest.raises(ValueError, match="needs the probabilities"):
+        make_decoder()(scores, [doc])
+
+
+def annotated_doc(words, *ents):
+    doc = make_doc(words)
+    doc.set_ents([Span(doc, *ent) for ent in ents])
+    return doc
+
+
+def examples(*docs):
+    return lambda: [Example(Doc(NLP.vocab, words=[t.text for t in d]), d) for d in docs]
+
+
+def test_transitions_are_counted_in_the_examples():
+    decoder = build_viterbi_decoder()
+    decoder.initialize(examples(annotated_doc(list("abc"), (1, 3, "PER"))), LABELS)
+    assert decoder.counts == TransitionCounts(1, 0, 0, 1, 0, 1, 0)
+
+
+@pytest.mark.parametrize("extension", ["spacy", "jsonl"])
+def test_transitions_are_counted_in_annotated_text(tmp_path, extension):
+    path = tmp_path / f"annotated.{extension}"
+    if extension == "spacy":
+        DocBin(docs=[annotated_doc(list("abc"), (0, 1, "LOC"))]).to_disk(path)
+    else:
+        line = {"text": ["a", "b", "c"], "label": ["B-LOC", "O", "O"]}
+        path.write_text(json.dumps(line) + "\n")
+    decoder = build_viterbi_decoder(transitions=str(path))
+    decoder.initialize(examples(annotated_doc(["x"], (0, 1, "PER"))), LABELS)
+    assert decoder.counts == TransitionCounts(0, 1, 1, 0, 1, 0, 0)
+
+
+def test_annotated_text_that_is_not_there_is_named(tmp_path):
+    decoder = build_viterbi_decoder(transitions=tmp_path / "none.spacy")
+    with pytest.raises(CorpusError, match=r"none\.spacy"):
+        decoder.initialize(examples(annotated_doc(["x"])), LABELS)
+
+
+def test_annotated_text_that_need_not_be_there(tmp_path):
+    path = tmp_path / "annotated.spacy"
+    decoder = build_viterbi_decoder(transitions=path, require=False)
+    decoder.initialize(examples(annotated_doc(["x"], (0, 1, "PER"))), LABELS)
+    assert decoder.counts == TransitionCounts(start_inside=1)
+    DocBin(docs=[annotated_doc(list("abc"), (0, 1, "LOC"))]).to_disk(path)
+    decoder.initialize(examples(annotated_doc(["x"], (0, 1, "PER"))), LABELS)
+    assert decoder.counts.outside_outside == 1
+
+
+def test_annotated_text_without_these_classes_is_refused(tmp_path):
+    path = tmp_path / "other.spacy"
+    DocBin(docs=[annotated_doc(["a"], (0, 1, "DRUG"))]).to_disk(path)
+    decoder = build_viterbi_decoder(transitions=path)
+    with pytest.raises(ValueError, match="no entity of the classes PER, LOC"):
+        decoder.initialize(examples(annotated_doc(["x"])), LABELS)
+
+
+def test_counts_are_saved_and_settings_are_not():
+    saved = make_decoder(tau=0.9).to_bytes()
+    loaded = build_viterbi_decoder(tau=0.2).from_bytes(saved)
+    assert (loaded.counts, loaded.tau) == (COUNTS, 0.2)
+    assert json.loads(saved)["version"] == 1
+
+
+def test_decoder_that_counted_nothing_is_saved_and_loaded():
+    empty = build_viterbi_decoder().to_bytes()
+    assert empty == b""
+    assert make_decoder().from_bytes(empty).counts is None
+
+
+@pytest.mark.parametrize("data", [b'{"version": 99}', b"[]"])
+def test_data_of_another_version_is_refused(data):
+    with pytest.raises(ValueError, match="is of version"):
+        build_viterbi_decoder().from_bytes(data)
