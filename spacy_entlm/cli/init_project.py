@@ -12,7 +12,14 @@ from ._util import echo_lines, entlm_cli, one_line_errors
 
 PROJECT_FILE = "project.yml"
 # Parts of the repository that make up the project.
-PARTS = ("project.yml", "configs/*.cfg", "project/scripts/*.py", "project/assets/**/*")
+PARTS = (
+    "project.yml",
+    "configs/*.cfg",
+    "project/scripts/*.py",
+    "project/assets/**/*",
+    "project/benchmarks/configs/benchmark.yml",
+    "project/benchmarks/configs/quick.yml",
+)
 # Where the wheel installs them, below the environment's folder.
 SHARE = ("share", "spacy-entlm")
 

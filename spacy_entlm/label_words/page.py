@@ -1,25 +1,12 @@
 """The report on label words as one HTML page, which needs nothing beside it."""
 
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
-from .picture import class_colour, html_text
+from ..html import html_page, html_table, html_text
+from .picture import class_colour
 
 NOTHING = "–"
-STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem;
-  padding: 0 1rem; color: #222; background: #fff; color-scheme: light; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-h2 span { display: inline-block; width: .7em; height: .7em; margin-right: .4em;
-  transform: rotate(45deg); }
-table { border-collapse: collapse; margin: .6rem 0; }
-th, td { padding: .15rem .9rem .15rem 0; text-align: left; vertical-align: top; }
-th { font-weight: 600; border-bottom: 1px solid #bbb; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-.note { color: #555; } .advice { color: #9a3412; }
-svg { width: 100%; height: auto; border: 1px solid #ddd; font-family: inherit; }
-summary { cursor: pointer; color: #555; }
-"""
 
 
 @dataclass
@@ -54,14 +41,7 @@ def render_page(
     shown (float): Share of the variance that the picture shows.
     RETURNS (str): The HTML.
     """
-    title = "Label words"
-    parts = [
-        "<!DOCTYPE html>",
-        f'<html lang="en"><head><meta charset="utf-8"><title>{title}</title>',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<style>{STYLE}</style></head><body><h1>{title}</h1>",
-        _settings_table(settings),
-    ]
+    parts = [_settings_table(settings)]
     if picture:
         parts += [
             "<h2>Label words and label rows</h2>",
@@ -72,12 +52,12 @@ def render_page(
             picture,
         ]
     parts += [_class_section(i, view) for i, view in enumerate(classes)]
-    return "\n".join([*parts, "</body></html>"]) + "\n"
+    return html_page("Label words", parts)
 
 
 def _settings_table(settings: Mapping[str, Any]) -> str:
     rows = [[name.replace("_", " "), _setting(v)] for name, v in settings.items()]
-    return _table(["setting", "value"], rows)
+    return html_table(["setting", "value"], rows)
 
 
 def _setting(value: Any) -> str:
@@ -104,9 +84,8 @@ def _class_section(index: int, view: ClassView) -> str:
     if view.nearest:
         rows = [[word, f"{cosine:.3f}", owner] for word, cosine, owner in view.nearest]
         parts.append("<h3>Nearest to the row</h3>")
-        parts.append(
-            _table(["vocabulary word", "cosine", "label word of"], rows, numbers=(1,))
-        )
+        head = ["vocabulary word", "cosine", "label word of"]
+        parts.append(html_table(head, rows, numbers=(1,)))
     parts += [
         _left_out(report, "conflicts", "too often stand elsewhere"),
         _left_out(report, "multi_piece", "are no single piece of the vocabulary"),
@@ -123,7 +102,7 @@ def _word_table(view: ClassView) -> str:
         counts = [_number(entry.get(name)) for name in ("data", "lm", "ratio", "score")]
         rows.append([word, " ".join(pieces) or NOTHING, *counts])
     head = ["label word", "pieces", "data", "LM", "conflict ratio", "score"]
-    return _table(head, rows, numbers=(2, 3, 4, 5))
+    return html_table(head, rows, numbers=(2, 3, 4, 5))
 
 
 def _left_out(report: Mapping[str, Any], name: str, why: str) -> str:
@@ -137,9 +116,10 @@ def _left_out(report: Mapping[str, Any], name: str, why: str) -> str:
         reason = entry.get("why") or " ".join(map(str, entry.get("pieces") or []))
         rows.append([entry["word"], *counts, reason])
     head = ["word", "data", "LM", "conflict ratio", ""]
+    table = html_table(head, rows, numbers=(1, 2, 3))
     return (
         f"<details><summary>Words that would have been chosen, but {why}: "
-        f"{_number(total)}</summary>{_table(head, rows, numbers=(1, 2, 3))}</details>"
+        f"{_number(total)}</summary>{table}</details>"
     )
 
 
@@ -147,18 +127,3 @@ def _number(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return NOTHING
     return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
-
-
-def _table(
-    head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()
-) -> str:
-    def line(tag: str, cells: Sequence[str]) -> str:
-        classes = [' class="number"' if i in numbers else "" for i in range(len(cells))]
-        inner = "".join(
-            f"<{tag}{class_}>{html_text(cell)}</{tag}>"
-            for class_, cell in zip(classes, cells)
-        )
-        return f"<tr>{inner}</tr>"
-
-    body = "".join(line("td", row) for row in rows)
-    return f"<table><thead>{line('th', head)}</thead><tbody>{body}</tbody></table>"

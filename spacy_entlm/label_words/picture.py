@@ -1,11 +1,11 @@
 """Label words and label rows in the plane, as an SVG picture."""
 
-import re
 from dataclasses import dataclass
-from html import escape
-from typing import Any, Iterable, List, Sequence, Tuple
+from typing import Iterable, List, Sequence, Tuple
 
 import numpy
+
+from ..html import html_text
 
 WIDTH, MIN_HEIGHT, MAX_HEIGHT = 920.0, 320.0, 760.0
 MARGIN = 60.0
@@ -16,8 +16,6 @@ CHAR_WIDTH, BOLD_WIDTH = 6.8, 9.6
 # Hues of neighbouring classes lie far apart: the golden angle, in degrees.
 GOLDEN_ANGLE = 137.5
 FIRST_HUE = 215.0
-# Not allowed in HTML: control characters except white space, and lone surrogates.
-UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 Box = Tuple[float, float, float, float]
 
@@ -34,11 +32,6 @@ class Point:
     text: str
     class_index: int
     is_row: bool
-
-
-def html_text(value: Any) -> str:
-    """Any value as the text of an element or an attribute."""
-    return escape(UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", str(value)))
 
 
 def class_colour(index: int) -> str:

@@ -10,6 +10,8 @@ from spacy.util import registry, resolve_dot_names
 logger = logging.getLogger("spacy.entlm")
 
 ENTLM_FACTORY = "entlm_ner"
+# Components on a masked LM that the recipe trains.
+FACTORIES = (ENTLM_FACTORY, "bert_tagger", "nnshot", "structshot")
 # Examples that are looked at: enough to find one entity, if any is found.
 EXAMPLES_CHECKED = 100
 
@@ -20,6 +22,13 @@ def entlm_names(nlp: Language) -> List[str]:
         name
         for name in nlp.pipe_names
         if nlp.get_pipe_meta(name).factory == ENTLM_FACTORY
+    ]
+
+
+def recipe_names(nlp: Language) -> List[str]:
+    """Names of the components that the recipe trains and that are not disabled."""
+    return [
+        name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in FACTORIES
     ]
 
 

@@ -1,6 +1,6 @@
 """`spacy-entlm.Adam.v1`: Thinc's Adam with one pass over the weights on a CPU."""
 
-from typing import Any, Tuple
+from typing import Any, Tuple, cast
 
 import numpy
 from thinc.api import Optimizer
@@ -30,7 +30,7 @@ class FusedAdam(Optimizer):
         for moments in (self.mom1, self.mom2):
             if key not in moments:
                 moments[key] = ops.alloc1f(weights.size)
-        flat = (numpy.ravel(weights), numpy.ravel(gradient))
+        flat = [cast(numpy.ndarray, array).reshape(-1) for array in arrays]
         state = (self.mom1[key], self.mom2[key])
         tensors = [torch.from_numpy(array) for array in (*flat, *state)]
         # Thinc adds eps to the root of the moment as it is, PyTorch to the corrected.

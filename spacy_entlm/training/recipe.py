@@ -8,19 +8,17 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
-from thinc.api import Adam, fix_random_seed
+from thinc.api import fix_random_seed
 from tqdm import tqdm
 
 from .check import (
     ENTLM_FACTORY,
     annotating_names,
-    entlm_names,
+    recipe_names,
     warn_if_nothing_learned,
 )
-from .schedule import steps_to_zero, suitable_learn_rate
-
-# Adam as the authors set it: transformers' AdamW without weight decay.
-ADAM_EPS = 1e-8
+from .optimizer import build_adam
+from .schedule import DECAYS, steps_to_zero, suitable_learn_rate
 
 Annotated = Union[Example, Doc, Tuple[str, Dict[str, Any]]]
 Callback = Callable[[int, Dict[str, float]], None]
@@ -35,11 +33,13 @@ def train(
     batch_size: int = 4,
     learn_rate: Optional[float] = None,
     seed: int = 0,
+    shape: str = "linear",
     callback: Optional[Callback] = None,
 ) -> Dict[str, List[float]]:
-    """Train the `entlm_ner` components of a pipeline on a few examples.
+    """Train the `entlm_ner` components of a pipeline on a few examples, and its peers
+    (`bert_tagger`, `nnshot`, `structshot`) in the same way.
 
-    nlp (Language): The pipeline. Without an `entlm_ner` component it gets one; one
+    nlp (Language): The pipeline. Without any of these it gets an `entlm_ner`; one
         that has no weights yet is initialised, one that has goes on from there. Other
         components are left alone.
     examples (Iterable): Examples, annotated Docs, or pairs such as
@@ -52,6 +52,7 @@ def train(
     learn_rate (Optional[float]): Of the first step; it decays to zero. None: what
         suits the backbone.
     seed (int): Of the order of the examples and of dropout.
+    shape (str): Of the decay of the learning rate: "linear", "cosine" or "constant".
     callback (Optional[Callable]): Called after each epoch with its number, from 1,
         and the mean loss of each component.
     RETURNS (Dict[str, List[float]]): The mean loss of each epoch, per component.
@@ -63,13 +64,15 @@ def train(
     for setting, value in (("epochs", epochs), ("batch_size", batch_size)):
         if value < 1:
             raise ValueError(f"{setting} must be at least 1, not {value}")
+    if shape not in DECAYS:
+        raise ValueError(f"shape is one of {list(DECAYS)}, not {shape!r}")
     fix_random_seed(seed)
     names = _prepare(nlp, data, label_words)
     if learn_rate is None:
         learn_rate = suitable_learn_rate(_backbone(nlp, names[0]))
     n_steps = epochs * math.ceil(len(data) / batch_size)
-    rates: Any = steps_to_zero(learn_rate, n_steps)
-    optimizer = Adam(rates, L2=0.0, grad_clip=0.0, eps=ADAM_EPS, use_averages=False)
+    rates: Any = steps_to_zero(learn_rate, n_steps, shape)
+    optimizer = build_adam(rates)
     history: Dict[str, List[float]] = {name: [] for name in names}
     order = random.Random(seed)
     others = [name for name in nlp.pipe_names if name not in names]
@@ -106,14 +109,16 @@ def _prepare(
     label_words: Optional[Dict[str, List[str]]],
 ) -> List[str]:
     """Names of the components to be trained, initialised where they were not."""
-    names = entlm_names(nlp)
+    names = recipe_names(nlp)
     if not names:
         nlp.add_pipe(ENTLM_FACTORY)
-        names = entlm_names(nlp)
+        names = recipe_names(nlp)
+    # The peers have no label words.
+    given = {} if label_words is None else {"label_words": label_words}
     for name in names:
         pipe: Any = nlp.get_pipe(name)
         if not pipe.is_initialized:
-            pipe.initialize(lambda: data, nlp=nlp, label_words=label_words)
+            pipe.initialize(lambda: data, nlp=nlp, **given)
         else:
             for label, words in (label_words or {}).items():
                 pipe.add_label(label, words)

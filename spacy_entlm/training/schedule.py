@@ -8,6 +8,7 @@ from typing import Callable, Dict, Generator, Optional
 
 from spacy.tokens import DocBin
 
+from ..model.backbones import resolve_backbone
 from ..model.masked_lm import backbone_width
 
 logger = logging.getLogger("spacy.entlm")
@@ -75,11 +76,12 @@ def suitable_learn_rate(backbone: Optional[str]) -> float:
     """The initial learning rate that suits a backbone: what its folder's
     pretrain.json says, or else a rule by its width.
 
-    backbone (Optional[str]): A folder or a name on the hub.
+    backbone (Optional[str]): As the component's setting `name`.
     RETURNS (float): 1e-4 at width 768 (the paper), 3e-4 at 384.
     """
     if backbone is None:
         return PAPER_LEARN_RATE
+    backbone = resolve_backbone(backbone)
     stored = _stored_learn_rate(Path(backbone))
     if stored is not None:
         return stored

@@ -22,7 +22,6 @@ import spacy_entlm.model.lm_counts as lm_counts
 from spacy_entlm.corpus.readers import read_docs
 from spacy_entlm.corpus.writers import write_docs
 from spacy_entlm.label_words.counts import merge_counts
-from spacy_entlm.model.reading import get_doc_windows
 from spacy_entlm.model.lm_counts import (
     NOT_COUNTED,
     count_predictions,
@@ -30,6 +29,7 @@ from spacy_entlm.model.lm_counts import (
     mask_words,
     piece_as_word,
 )
+from spacy_entlm.model.reading import get_doc_windows
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"

@@ -1,0 +1,1 @@
+"""Benchmarks: a grid of few-shot trainings, their records, tables and plots."""

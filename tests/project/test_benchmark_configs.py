@@ -1,0 +1,24 @@
+"""The configs of the project's benchmarks say what the runner understands."""
+
+from pathlib import Path
+
+import pytest
+
+from spacy_entlm.benchmark.config import read_config
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIGS = sorted((ROOT / "project" / "benchmarks" / "configs").glob("*.yml"))
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_config_is_valid(path):
+    config = read_config(path)
+    assert config.title
+    assert all(config.grid(name) for name in config.datasets)
+
+
+def test_table3_has_every_variant_of_the_paper():
+    (path,) = (path for path in CONFIGS if path.stem == "table3")
+    config = read_config(path)
+    n_cells = sum(len(config.grid(name)) for name in config.datasets)
+    assert n_cells * len(config.variants) == 288
