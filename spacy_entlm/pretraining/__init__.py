@@ -1,0 +1,1 @@
+"""(Further) pre-training of a masked LM on plain text, and other vocabularies."""

@@ -1,0 +1,86 @@
+"""Full sequences of a stream of pieces, in another order on each pass."""
+
+from typing import Iterator, Sequence, Tuple
+
+import numpy as np
+
+# Keep apart the random numbers of order and masks.
+ORDER, MASKS = 1, 2
+
+
+class PackedSequences:
+    """Sequences that are cut from a stream of pieces, without padding.
+
+    On each pass the cuts lie elsewhere and the order is another. What a number gives
+    depends on the seed alone, so a run that goes on needs no state of it.
+
+    stream (ndarray): Pieces, (n_pieces,). length (int): Of a sequence.
+    prefix, suffix (Sequence[int]): Pieces that the model expects around a text.
+    """
+
+    def __init__(
+        self,
+        stream: np.ndarray,
+        length: int,
+        prefix: Sequence[int],
+        suffix: Sequence[int],
+        seed: int,
+    ):
+        self.stream = stream
+        self.prefix, self.suffix = list(prefix), list(suffix)
+        # A text that is shorter than one sequence is one shorter sequence.
+        self.body = min(length - len(prefix) - len(suffix), len(stream))
+        self.seed = seed
+        self._pass = -1
+        self._order = np.zeros(0, dtype=np.int64)
+        self._shift = 0
+
+    @property
+    def n_sequences(self) -> int:
+        """Sequences of one pass."""
+        return max(1, len(self.stream) // self.body)
+
+    @property
+    def length(self) -> int:
+        """Pieces of a sequence, those around the text counted."""
+        return self.body + len(self.prefix) + len(self.suffix)
+
+    def batch(self, first: int, size: int) -> np.ndarray:
+        """Some sequences of an endless row of passes.
+
+        first (int): Number of the first one. size (int): How many.
+        RETURNS (ndarray): int64 (size, length).
+        """
+        starts = np.array([self._start(first + i) for i in range(size)])
+        # The stream is a ring: a cut may begin near its end.
+        index = (starts[:, None] + np.arange(self.body)) % len(self.stream)
+        return wrap(self.stream[index], self.prefix, self.suffix)
+
+    def _start(self, number: int) -> int:
+        current, place = divmod(number, self.n_sequences)
+        if current != self._pass:
+            rng = np.random.default_rng([self.seed, ORDER, current])
+            self._order = rng.permutation(self.n_sequences)
+            self._shift = int(rng.integers(len(self.stream)))
+            self._pass = current
+        return self._shift + int(self._order[place]) * self.body
+
+
+def wrap(rows: np.ndarray, prefix: Sequence[int], suffix: Sequence[int]) -> np.ndarray:
+    """Put pieces before and after each row. rows: (n, body). RETURNS: int64."""
+    n = len(rows)
+    parts = [np.tile(prefix, (n, 1)), rows, np.tile(suffix, (n, 1))]
+    return np.concatenate([part.astype(np.int64) for part in parts], axis=1)
+
+
+def in_order(n_pieces: int, body: int, size: int) -> Iterator[Tuple[int, int, int]]:
+    """Cut a stream into batches of equal sequences, once and in order, the last rest
+    as a shorter sequence of its own.
+
+    YIELDS (Tuple[int, int, int]): Where a batch begins, its sequences, their length.
+    """
+    n_full, rest = divmod(n_pieces, body)
+    for first in range(0, n_full, size):
+        yield first * body, min(size, n_full - first), body
+    if rest:
+        yield n_full * body, 1, rest

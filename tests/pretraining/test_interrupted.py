@@ -1,0 +1,263 @@
+"""Runs that are killed, go on, are replaced, or find the disk full."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from spacy_entlm.model.masked_lm import BackboneError, MaskedLM
+from spacy_entlm.pretraining import checkpoint, pieces
+from spacy_entlm.pretraining.settings import PretrainError
+
+SAVE = MaskedLM.save
+WEIGHTS = "model.safetensors"
+
+
+def stop_at(monkeypatch, n_saves, error):
+    """Fail when the model is saved for the n-th time, in the middle of it."""
+    saves = iter(range(1, 1000))
+
+    def save(self, folder):
+        if next(saves) == n_saves:
+            (folder / WEIGHTS).write_bytes(b"half of it")
+            raise error
+        SAVE(self, folder)
+
+    monkeypatch.setattr(MaskedLM, "save", save)
+
+
+@pytest.mark.parametrize("n_saves", [2, 4, 6])
+def test_stopped_run_goes_on_to_the_same_weights(
+    pretrain, weights, monkeypatch, tmp_path, n_saves, names
+):
+    """Stopped while the first, third and last checkpoint or model is written."""
+    pretrain("whole")
+    with monkeypatch.context() as patch:
+        stop_at(patch, n_saves, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            pretrain("out")
+    assert not (tmp_path / "out").exists()
+    unfinished = names("out.unfinished")
+    step = min(n_saves - 2, 4)
+    assert unfinished == [f"checkpoint-00000000{step}", "pieces", "run.json"]
+    pretrain.lines.clear()
+    report = pretrain("out", run={"resume": True})
+    assert weights("out") == weights("whole")
+    if step:
+        assert f"Going on at step {step}" in pretrain.lines
+    assert [step for step, _ in report["losses"]] == [1, 2, 3, 4]
+    assert not (tmp_path / "out.unfinished").exists()
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import torch
+from spacy_entlm.model.masked_lm import MaskedLM
+from spacy_entlm.pretraining.run import Pretraining
+from spacy_entlm.pretraining.settings import Settings
+
+torch.set_num_threads(1)
+save, saves = MaskedLM.save, []
+
+def kill_in_the_middle(self, folder):
+    saves.append(folder)
+    if len(saves) == 4:
+        (folder / "model.safetensors").write_bytes(b"half of it")
+        os.kill(os.getpid(), signal.SIGKILL)
+    save(self, folder)
+
+MaskedLM.save = kill_in_the_middle
+text, out, backbone = sys.argv[1:]
+settings = Settings(
+    steps=4, batch_size=4, length=16, held_out=0.2, precision="float32", device="cpu",
+    checkpoint_minutes=0.0,
+)
+Pretraining([Path(text)], Path(out), backbone, settings=settings).run()
+"""
+
+
+def test_killed_run_loses_no_more_than_one_interval(
+    pretrain, weights, text, bert, tmp_path, names
+):
+    pretrain("whole")
+    command = [sys.executable, "-c", KILLED, text, tmp_path / "out", bert]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(list(map(str, command)), env=environment, timeout=120)
+    assert done.returncode == -signal.SIGKILL
+    assert "checkpoint-000000002" in names("out.unfinished")
+    pretrain("out", run={"resume": True})
+    assert "Going on at step 2" in pretrain.lines
+    assert weights("out") == weights("whole")
+    assert names() == ["out", "text.txt", "whole"]
+
+
+def test_run_killed_before_its_first_step_begins_again(
+    pretrain, weights, monkeypatch, tmp_path
+):
+    pretrain("whole")
+    with monkeypatch.context() as patch:
+        stop_at(patch, 1, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            pretrain("out")
+    assert not (tmp_path / "out.unfinished").exists()
+    # What a real kill leaves there.
+    (tmp_path / "out.unfinished" / "pieces").mkdir(parents=True)
+    pretrain("out")
+    assert weights("out") == weights("whole")
+
+
+FULL = OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("n_saves", [3, 6])
+def test_full_disk_leaves_the_checkpoint_before(
+    pretrain, weights, monkeypatch, n_saves, names
+):
+    pretrain("whole")
+    with monkeypatch.context() as patch:
+        stop_at(patch, n_saves, FULL)
+        with pytest.raises(PretrainError, match=r"No space left on device.*--resume"):
+            pretrain("out")
+    assert names() == ["out.unfinished", "text.txt", "whole"]
+    pretrain("out", run={"resume": True})
+    assert weights("out") == weights("whole")
+
+
+def test_full_disk_while_the_optimizer_is_written(pretrain, monkeypatch, names):
+    def fail(tensors, path):
+        raise checkpoint.SafetensorError("I/O error: No space left on device")
+
+    monkeypatch.setattr(checkpoint, "save_file", fail)
+    with pytest.raises(PretrainError, match="No space left on device"):
+        pretrain("out")
+    assert "checkpoint-000000000" in names("out.unfinished")
+
+
+def test_full_disk_while_the_text_is_split(pretrain, monkeypatch, names):
+    def fail(file, values, dtype):
+        raise FULL
+
+    monkeypatch.setattr(pieces, "_write", fail)
+    with pytest.raises(PretrainError, match=r"No space left on device.*begin again"):
+        pretrain("out")
+    assert names() == ["text.txt"]
+
+
+def test_damaged_checkpoint_is_told(pretrain, monkeypatch, tmp_path):
+    with monkeypatch.context() as patch:
+        stop_at(patch, 4, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            pretrain("out")
+    folder = tmp_path / "out.unfinished" / "checkpoint-000000002"
+    for name in ("optimizer.safetensors", "state.json", WEIGHTS):
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(content[: len(content) // 2])
+        with pytest.raises((PretrainError, BackboneError), match="checkpoint"):
+            pretrain("out", run={"resume": True})
+        (folder / name).write_bytes(content)
+    moved = folder.rename(tmp_path / "moved")
+    with pytest.raises(PretrainError, match="holds no checkpoint any more"):
+        pretrain("out", run={"resume": True})
+    moved.rename(folder)
+    pretrain("out", run={"resume": True})
+
+
+@pytest.fixture
+def unfinished(pretrain, monkeypatch):
+    """A run that was stopped after its first step."""
+    with monkeypatch.context() as patch:
+        stop_at(patch, 3, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            pretrain("out")
+
+
+def test_unfinished_run_is_not_lost_by_accident(pretrain, unfinished, names):
+    with pytest.raises(PretrainError, match=r"unfinished run: go on with --resume"):
+        pretrain("out")
+    assert "checkpoint-000000001" in names("out.unfinished")
+    pretrain("out", run={"overwrite": True})
+    assert not any(line.startswith("Going on") for line in pretrain.lines)
+
+
+def test_run_goes_on_with_its_own_settings_only(pretrain, unfinished, text):
+    resume = {"resume": True}
+    with pytest.raises(PretrainError, match=r"other settings: seed 0 -> 3"):
+        pretrain("out", run=resume, seed=3)
+    with pytest.raises(PretrainError, match=r"batch_size 4 -> 2; add_vocab None -> 1"):
+        pretrain("out", run=resume, batch_size=2, add_vocab=1)
+    content = text.read_text()
+    text.write_text(content + "more\n")
+    with pytest.raises(PretrainError, match=r"other settings: text \[.*bytes"):
+        pretrain("out", run=resume)
+    text.write_text(content)
+    report = pretrain("out", run=resume, steps=6)
+    assert report["steps"] == 6
+
+
+def test_resume_with_overwrite_begins_again_if_settings_changed(pretrain, unfinished):
+    report = pretrain("out", run={"resume": True, "overwrite": True}, seed=3)
+    assert report["settings"]["seed"] == 3
+    assert not any(line.startswith("Going on") for line in pretrain.lines)
+
+
+def test_finished_run_has_nothing_to_go_on_with(pretrain, weights, tmp_path):
+    report = pretrain("out")
+    before = weights("out")
+    assert pretrain("out", run={"resume": True}) == report
+    assert pretrain.lines[-1] == f"{tmp_path / 'out'} is finished"
+    assert weights("out") == before
+
+
+def test_leftovers_of_a_finished_run_are_removed(
+    pretrain, unfinished, monkeypatch, names
+):
+    """Killed when the model was whole and the run's folder not yet removed."""
+    folder = "spacy_entlm.pretraining.folder.RunFolder.remove"
+    with monkeypatch.context() as patch:
+        patch.setattr(folder, lambda self: None)
+        report = pretrain("out", run={"resume": True})
+    assert names() == ["out", "out.unfinished", "text.txt"]
+    assert pretrain("out", run={"resume": True}) == report
+    assert names() == ["out", "text.txt"]
+
+
+def test_model_is_replaced_only_if_asked_for(pretrain, weights):
+    pretrain("out")
+    before = weights("out")
+    with pytest.raises(PretrainError, match=r"exists: choose another .*--overwrite"):
+        pretrain("out", seed=2)
+    assert weights("out") == before
+    pretrain("out", seed=2, run={"overwrite": True})
+    assert weights("out") != before
+
+
+def test_model_stays_until_the_new_one_is_whole(pretrain, weights, monkeypatch):
+    pretrain("out")
+    before = weights("out")
+    stop_at(monkeypatch, 6, KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        pretrain("out", seed=2, run={"overwrite": True})
+    assert weights("out") == before
+
+
+def test_folders_of_others_are_never_removed(pretrain, tmp_path):
+    for name in ("out", "new.unfinished"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "thesis.doc").write_text("ten years of work")
+    with pytest.raises(PretrainError, match="was not written by this command"):
+        pretrain("out", run={"overwrite": True})
+    with pytest.raises(PretrainError, match=r"holds thesis\.doc"):
+        pretrain("new", run={"overwrite": True})
+    assert len(list(tmp_path.rglob("thesis.doc"))) == 2
+    (tmp_path / "empty").mkdir()
+    pretrain("empty")
+
+
+def test_out_that_is_a_file_is_refused(pretrain, text):
+    with pytest.raises(PretrainError, match="is a file: name a folder"):
+        pretrain("text.txt")
+    assert text.stat().st_size

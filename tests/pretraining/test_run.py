@@ -1,0 +1,215 @@
+"""From text files to a model folder: what is written, measured and reported."""
+
+import json
+
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file
+
+from spacy_entlm.corpus.errors import CorpusError
+from spacy_entlm.model.backbones import write_record
+from spacy_entlm.pretraining import evaluation, pieces
+from spacy_entlm.pretraining.settings import PretrainError
+from spacy_entlm.training.schedule import suitable_learn_rate
+
+WEIGHTS = "model.safetensors"
+
+
+def test_model_folder_is_what_transformers_reads(pretrain, names, tmp_path, bert):
+    report = pretrain("out")
+    assert names() == ["out", "text.txt"]
+    _, info = transformers.AutoModelForMaskedLM.from_pretrained(
+        tmp_path / "out", output_loading_info=True
+    )
+    assert not any(info.values())
+    before = load_file(bert / WEIGHTS)
+    after = load_file(tmp_path / "out" / WEIGHTS)
+    assert before.keys() == after.keys()
+    assert not any(torch.equal(before[key], after[key]) for key in before)
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert config == json.loads((bert / "config.json").read_text())
+    assert report == json.loads((tmp_path / "out" / "pretrain.json").read_text())
+
+
+def test_report_holds_what_is_to_be_known(pretrain, tmp_path, bert):
+    report = pretrain("out", add_vocab=2)
+    assert (report["steps"], report["pieces_seen"]) == (4, 4 * 4 * 16)
+    assert report["seconds"] > 0 and report["pieces_per_second"] > 0
+    assert [step for step, _ in report["losses"]] == [1, 2, 3, 4]
+    assert report["settings"]["add_vocab"] == 2
+    assert report["versions"]["torch"] == torch.__version__
+    assert report["vocabulary"]["words_added"] == 2
+    assert report["pretraining_learn_rate"] == 1e-3  # by the rule, for width 32
+    for when in ("held_out", "held_out_before"):
+        assert report[when]["loss"] > 0 and report[when]["lines"] > 3
+    assert report["held_out"] != report["held_out_before"]
+    corpus = report["corpus"]
+    assert corpus["lines"] + corpus["held_out_lines"] == 60
+    text = (tmp_path / "out" / "pretrain.json").read_text()
+    assert str(tmp_path) not in text and str(bert) not in text
+    assert any(line.startswith("  perplexity of a char") for line in pretrain.lines)
+
+
+def test_same_settings_give_the_same_weights(pretrain, weights):
+    pretrain("one")
+    pretrain("two", checkpoint_minutes=100.0)
+    pretrain("three", seed=1)
+    assert weights("one") == weights("two") != weights("three")
+
+
+def test_held_out_lines_teach_nothing(pretrain, weights, text, lines, tmp_path):
+    """Other held-out lines in their places give the same model and vocabulary."""
+    report = pretrain("one", add_vocab=3)
+    other = tmp_path / "other.txt"
+    kept = [line for line in lines if not pieces.is_held_out(line, 0.2)]
+    spare = (f"{line} petropolis petropolis" for line in lines)
+    moved = [line for line in spare if pieces.is_held_out(line, 0.2)]
+    assert len(moved) > 2
+    other.write_text("\n".join([*moved, *kept]))
+    again = pretrain("two", run={"text": [other]}, add_vocab=3)
+    assert report["vocabulary"] == again["vocabulary"]
+    assert weights("one") == weights("two")
+    assert again["held_out"]["loss"] != report["held_out"]["loss"]
+
+
+@pytest.mark.parametrize("content", ["", "\n  \n\t\n"])
+def test_empty_text_is_refused(pretrain, text, content, names):
+    text.write_text(content)
+    with pytest.raises(PretrainError, match="holds no words"):
+        pretrain("out")
+    assert names() == ["text.txt"]
+
+
+def test_text_that_is_no_utf8_leaves_nothing(pretrain, text, names):
+    text.write_bytes(b"anna\ncaf\xe9\n")
+    with pytest.raises(CorpusError, match=r"text\.txt, line 2: not UTF-8"):
+        pretrain("out")
+    assert names() == ["text.txt"]
+
+
+def test_text_shorter_than_a_sequence_is_learned(pretrain, text):
+    text.write_text("anna lives in rome\n")
+    report = pretrain("out", length=64, held_out=0.0)
+    assert report["sequence_pieces"] < 12
+    assert report["pieces_seen"] == 4 * 4 * report["sequence_pieces"]
+    assert report["held_out"]["loss"] is None
+    assert "No line of the text is held out" in pretrain.lines[-1]
+
+
+def test_text_that_is_all_held_out_is_refused(pretrain):
+    with pytest.raises(PretrainError, match=r"All 60 lines .*smaller --held-out"):
+        pretrain("out", held_out=1.0)
+
+
+def test_no_steps_only_measure(pretrain, bert, tmp_path):
+    report = pretrain("out", steps=0, held_out=1.0)
+    assert report["steps"] == report["pieces_seen"] == 0
+    assert report["held_out"]["lines"] == 60
+    before, after = load_file(bert / WEIGHTS), load_file(tmp_path / "out" / WEIGHTS)
+    assert all(torch.equal(before[key], after[key]) for key in before)
+
+
+def test_neither_steps_nor_minutes_is_one_pass(pretrain):
+    report = pretrain("out", steps=None, minutes=None)
+    # 14 of 16 pieces of a sequence are text.
+    n_sequences = report["corpus"]["train"] // 14
+    assert report["steps"] == -(-n_sequences // 4)
+
+
+def test_new_model_comes_from_a_configuration(pretrain, config_file, tmp_path):
+    report = pretrain("out", run={"backbone": None, "new": config_file}, steps=20)
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert config["vocab_size"] == report["vocabulary"]["pieces"] <= 120
+    assert config["hidden_size"] == 16
+    assert config["torch_dtype"] == "float32"
+    lm = transformers.AutoModelForMaskedLM.from_pretrained(tmp_path / "out")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    assert tokenizer.tokenize("Anna met") == ["anna", "met"]
+    assert tokenizer.model_max_length == 32
+    assert lm.config.pad_token_id == tokenizer.pad_token_id == 0
+    assert report["held_out"]["loss"] < report["held_out_before"]["loss"]
+
+
+def test_new_model_of_another_family(pretrain, config_file):
+    config = json.loads(config_file.read_text())
+    config |= {"model_type": "roberta", "pad_token_id": 1, "bos_token_id": 0}
+    config_file.write_text(json.dumps(config))
+    run = {"backbone": None, "new": config_file}
+    report = pretrain("out", run=run, new_vocab=90, cased=True)
+    assert report["vocabulary"]["pieces"] <= 90
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ("{", "cannot be read"),
+        ('{"hidden_size": 8}', '"model_type" is missing'),
+        ('{"model_type": "nobody"}', "no configuration of a masked LM"),
+        ('{"model_type": "gpt2"}', "no configuration of a masked LM"),
+    ],
+)
+def test_broken_configuration_is_refused(
+    pretrain, config_file, tmp_path, content, message
+):
+    config_file.write_text(content)
+    with pytest.raises(ValueError, match=message):
+        pretrain("out", run={"backbone": None, "new": config_file})
+    assert not (tmp_path / "out.unfinished").exists()
+
+
+def test_half_precision_is_stored_and_measured(pretrain, tmp_path):
+    pretrain("whole")
+    report = pretrain("half", half=True)
+    again = pretrain("again", run={"backbone": str(tmp_path / "half")}, steps=0)
+    assert again["held_out"] == pytest.approx(report["held_out"], rel=1e-6)
+    whole, half = (load_file(tmp_path / name / WEIGHTS) for name in ("whole", "half"))
+    assert {tensor.dtype for tensor in half.values()} == {torch.float16}
+    assert all(torch.equal(whole[key].half(), half[key]) for key in whole)
+    config = json.loads((tmp_path / "half" / "config.json").read_text())
+    assert config["torch_dtype"] == "float16"
+
+
+def test_recommended_learning_rate_is_kept_or_given(pretrain, tmp_path):
+    assert "learn_rate" not in pretrain("none")
+    pretrain("given", run={"few_shot_learn_rate": 3e-4})
+    assert suitable_learn_rate(str(tmp_path / "given")) == 3e-4
+    pretrain("kept", run={"backbone": str(tmp_path / "given")})
+    assert suitable_learn_rate(str(tmp_path / "kept")) == 3e-4
+    pretrain(
+        "other",
+        run={"backbone": str(tmp_path / "given"), "few_shot_learn_rate": 1e-4},
+    )
+    assert suitable_learn_rate(str(tmp_path / "other")) == 1e-4
+
+
+def test_backbone_may_be_a_recorded_one(pretrain, bert, tmp_path, weights):
+    write_record(tmp_path / "record.json", name=str(bert))
+    report = pretrain("out", run={"backbone": str(tmp_path / "record.json")})
+    assert report["backbone"] == "record.json"
+    pretrain("direct")
+    assert weights("out") == weights("direct")
+
+
+@pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "modernbert"])
+def test_other_families_are_pre_trained(pretrain, backbone_folder, family, tmp_path):
+    pretrain("out", run={"backbone": str(backbone_folder(family))}, whole_word=True)
+    transformers.AutoModelForMaskedLM.from_pretrained(tmp_path / "out")
+
+
+def test_held_out_text_is_bounded(pretrain, monkeypatch):
+    """The same lines whatever the pieces are, so counted in characters."""
+    monkeypatch.setattr(pieces, "MAX_HELD_OUT_CHARS", 100)
+    report = pretrain("out")
+    assert 100 <= report["held_out"]["characters"] < 160
+    assert report["corpus"]["lines"] + report["corpus"]["held_out_lines"] < 60
+
+
+def test_measuring_is_in_batches(pretrain, monkeypatch):
+    """However many pieces a batch of the measurement has, the loss is the same."""
+    first = pretrain("one", steps=0)["held_out"]
+    monkeypatch.setattr(evaluation, "BATCH_PIECES", 40)
+    again = pretrain("two", steps=0)["held_out"]
+    key = "perplexity_per_character"
+    assert again[key] == pytest.approx(first[key], rel=1e-5)
+    assert again["masked_words"] == first["masked_words"]

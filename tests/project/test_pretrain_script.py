@@ -1,0 +1,87 @@
+"""The project's step `pretrain`: off, on, and from which text."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+import spacy
+import typer
+from spacy.tokens import DocBin
+
+from spacy_entlm.model.backbones import resolve_backbone
+
+SCRIPT = Path(__file__).resolve().parents[2] / "project" / "scripts" / "pretrain.py"
+
+
+@pytest.fixture
+def step(tmp_path, bert):
+    """Runs the step: (pretrain, **options) -> the record."""
+    spec = importlib.util.spec_from_file_location("pretrain_script", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name in ("data", "annotated"):
+        (tmp_path / name).mkdir()
+
+    def run(pretrain, **options):
+        folders = (tmp_path / name for name in ("data", "annotated", "out"))
+        options = {
+            "minutes": 0.01,
+            "add_vocab": 0,
+            "lexicon": None,
+            "seed": 1,
+        } | options
+        module.main(*folders, backbone=str(bert), pretrain=pretrain, **options)
+        return json.loads((tmp_path / "out" / "backbone.json").read_text())
+
+    return run
+
+
+def write_annotated(folder):
+    nlp = spacy.blank("en")
+    docs = [nlp.make_doc("Anna lives in Berlin .") for _ in range(20)]
+    DocBin(docs=docs).to_disk(folder / "annotated.spacy")
+
+
+@pytest.mark.parametrize("off", ["false", "False"])
+def test_off_records_the_backbone_only(step, tmp_path, bert, off):
+    assert step(off) == {"name": str(bert), "folder": None}
+    assert resolve_backbone(tmp_path / "out" / "backbone.json") == str(bert)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["backbone.json"]
+
+
+def test_on_learns_from_the_unlabeled_text(step, tmp_path):
+    write_annotated(tmp_path / "annotated")
+    (tmp_path / "data" / "unlabeled.conll").write_text("Anna B-PER\n")
+    (tmp_path / "data" / "unlabeled.txt").write_text("Anna lives in Rome .\n" * 30)
+    record = step("true")
+    assert record["steps"] > 0
+    folder = resolve_backbone(tmp_path / "out" / "backbone.json")
+    assert folder == str(tmp_path / "out" / "backbone")
+    report = json.loads((Path(folder) / "pretrain.json").read_text())
+    assert [text["name"] for text in report["text"]] == ["unlabeled.txt"]
+    # Another training is another record, so that later steps run again.
+    assert step("true")["run"] != record["run"]
+    # Switched off again, the model of before does not stay.
+    step("false")
+    assert not Path(folder).exists()
+
+
+def test_on_learns_from_the_annotated_words_otherwise(step, tmp_path):
+    write_annotated(tmp_path / "annotated")
+    lexicon = tmp_path / "lexicon"
+    lexicon.mkdir()
+    (lexicon / "lexicon.jsonl").write_text('{"name": "Petropolis", "label": "LOC"}\n')
+    step("True", add_vocab=1, lexicon=lexicon)
+    report = json.loads((tmp_path / "out" / "backbone" / "pretrain.json").read_text())
+    assert [text["name"] for text in report["text"]] == ["annotated.spacy"]
+    assert report["settings"]["lexicon"] == ["lexicon.jsonl"]
+
+
+@pytest.mark.parametrize("pretrain", ["true", "perhaps"])
+def test_no_text_and_no_answer_are_one_line(step, capsys, pretrain):
+    with pytest.raises(typer.Exit) as caught:
+        step(pretrain)
+    assert caught.value.exit_code == 1
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert "no text to pre-train on" in line or "'perhaps'" in line
