@@ -7,13 +7,18 @@ decorates its function with `@entlm_cli.command`; import it here to register it.
 from spacy.cli._util import app
 
 from . import (  # noqa: F401
+    ablation,
     annotate,
+    benchmark,
     convert,
+    crossval,
     debug,
     init_project,
     lexicon,
     lexicon_wikidata,
+    pretrain,
     report,
+    report_benchmark,
     sample,
     search,
 )

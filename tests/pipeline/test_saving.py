@@ -9,7 +9,7 @@ import spacy
 import torch
 from spacy.util import load_model_from_config
 
-from spacy_entlm.model import network as network_module
+from spacy_entlm.model import tensor_files
 from spacy_entlm.model.architecture import get_network
 from spacy_entlm.model.shim import deserialize_network, serialize_network
 
@@ -157,7 +157,7 @@ def test_failed_save_leaves_the_old_pipeline(trained, texts, tmp_path, monkeypat
         raise OSError("No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(network_module, "save_file", fail)
+        patch.setattr(tensor_files, "save_file", fail)
         with pytest.raises(OSError, match="No space left"):
             trained.to_disk(tmp_path)
     component = {name for name in before if name.startswith(NAME)}
@@ -172,7 +172,7 @@ def test_failed_first_save_leaves_nothing(trained, tmp_path, monkeypatch):
     def fail(*args, **kwargs):
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(network_module, "save_file", fail)
+    monkeypatch.setattr(tensor_files, "save_file", fail)
     with pytest.raises(OSError, match="No space left"):
         trained.get_pipe(NAME).to_disk(tmp_path / "component")
     assert list(tmp_path.iterdir()) == []

@@ -57,7 +57,7 @@ def test_train_5shot_ends_in_scores_and_a_wheel_and_skips_a_second_time(project,
 
     second = run(project, "train-5shot", *variables)
     assert second.returncode == 0
-    assert second.stdout.count("nothing changed") == 8
+    assert second.stdout.count("nothing changed") == 9
 
 
 @pytest.mark.slow

@@ -1,0 +1,175 @@
+"""The command `crossval`: how well a training works on data without a test part."""
+
+from pathlib import Path
+from typing import Annotated, Any, Dict, List, Optional
+
+import typer
+from spacy.cli._util import import_code, parse_config_overrides, setup_gpu
+
+from ..corpus.report import format_counts
+from ._util import (
+    FormatOption,
+    atomic_output,
+    check_output,
+    echo_lines,
+    entlm_cli,
+    one_line_errors,
+    progress_bar,
+)
+
+DEFAULT_FOLDER = Path("build") / "crossval"
+STORE_EXTENSION = ".folds.jsonl"
+# Of a program that was stopped by the keyboard.
+INTERRUPTED = 130
+
+
+@entlm_cli.command(
+    "crossval",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)
+def crossval_cli(
+    ctx: typer.Context,
+    config_path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CONFIG",
+            help="Training config; settings can be replaced as with `spacy train`",
+            show_default=False,
+        ),
+    ],
+    data_path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="Annotated sentences: .spacy, JSON lines, CoNLL or inline markup",
+            show_default=False,
+        ),
+    ],
+    folds: Annotated[
+        int, typer.Option("--folds", min=2, help="Parts, each held out once")
+    ] = 5,
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, help="Divisions into folds")
+    ] = 3,
+    seed: Annotated[
+        int,
+        typer.Option("--seed", help="Of the first division and its trainings", min=0),
+    ] = 1,
+    out: Annotated[
+        Optional[Path],
+        typer.Option(
+            "--out",
+            help="Report, .md, .html or .json; what finished trainings found is kept "
+            "beside it",
+            show_default=f"{DEFAULT_FOLDER}/DATA.md",
+        ),
+    ] = None,
+    curve: Annotated[
+        bool,
+        typer.Option(
+            "--curve/--no-curve",
+            help="Train on 1/4, 1/2 and 3/4 of the examples too",
+        ),
+    ] = True,
+    format: FormatOption = "auto",
+    code_path: Annotated[
+        Optional[Path],
+        typer.Option("--code", "-c", help="Python file with functions of the config"),
+    ] = None,
+    gpu_id: Annotated[
+        int, typer.Option("--gpu-id", "-g", help="GPU, or -1 for the CPU")
+    ] = -1,
+) -> None:
+    """Measure F1 on data that has no test part, by cross-validation: with its interval,
+    by class, with the sentences that went wrong, and whether more examples would help.
+
+    A run that was stopped goes on where it was: call it again.
+
+    \b
+    Example:
+      python -m spacy entlm crossval configs/entlm.cfg train.spacy \\
+        --paths.backbone bert-base-cased --folds 5 --repeats 3
+    """
+    with one_line_errors():
+        overrides = parse_config_overrides(ctx.args)
+        out = out or DEFAULT_FOLDER / f"{data_path.stem}.md"
+        settings = {"n_folds": folds, "n_repeats": repeats, "seed": seed}
+        try:
+            _run(
+                config_path,
+                data_path,
+                out,
+                overrides,
+                {**settings, "curve": curve},
+                format=format,
+                code_path=code_path,
+                gpu_id=gpu_id,
+            )
+        except KeyboardInterrupt as err:
+            echo_lines(["", "Stopped: the same command goes on where it was."])
+            raise typer.Exit(INTERRUPTED) from err
+
+
+def _run(
+    config_path: Path,
+    data_path: Path,
+    out: Path,
+    overrides: Dict[str, Any],
+    chosen: Dict[str, Any],
+    *,
+    format: str,
+    code_path: Optional[Path],
+    gpu_id: int,
+) -> None:
+    from ..crossval.report import check_extension, render, screen_lines
+
+    check_extension(out)
+    check_output(out, source=data_path)
+    _check_paths(overrides)
+
+    from ..corpus.readers import read_docs
+    from ..crossval.result import summarise
+    from ..crossval.run import Settings, run_trainings, usable_docs
+    from ..crossval.training import Trainer
+
+    setup_gpu(gpu_id, silent=True)
+    import_code(code_path)
+    trainer = Trainer(config_path, overrides)
+    docs, report = read_docs(
+        data_path, trainer.nlp, format=format, progress=progress_bar
+    )
+    settings = Settings(**chosen)
+    problems: List[str] = report.problems()
+    docs = usable_docs(docs, settings.n_folds, problems.append)
+    echo_lines(
+        [
+            f"{len(docs):,} sentences, {report.entities.total():,} entities",
+            *format_counts(report.entities),
+            *(f"Warning: {problem}" for problem in problems),
+        ]
+    )
+    store = out.with_name(f"{out.stem}{STORE_EXTENSION}")
+    found = run_trainings(
+        trainer, docs, settings, store, notify=lambda line: echo_lines([line])
+    )
+    result = summarise(docs, found)
+    shown = {
+        **{"config": str(config_path), "data": str(data_path)},
+        **{name: str(value) for name, value in overrides.items()},
+        **{"folds": settings.n_folds, "repeats": settings.n_repeats},
+        "seed": settings.seed,
+    }
+    with atomic_output(out, source=data_path) as temporary:
+        temporary.write_text(render(result, shown, out), encoding="utf8")
+    echo_lines(["", *screen_lines(result), "", f"Wrote {out}"])
+
+
+def _check_paths(overrides: Dict[str, Any]) -> None:
+    """A file that is named and not there would be passed over by readers that take
+    what there is."""
+    for name, value in overrides.items():
+        if name.startswith("paths.") and isinstance(value, str):
+            path = Path(value)
+            # A name on the hub has no extension of a file.
+            if path.suffix in (".json", ".jsonl", ".spacy") and not path.exists():
+                raise ValueError(f"{value}: no such file (--{name})")

@@ -1,0 +1,1 @@
+"""Cross-validation: how well a training works on data that has no test part."""

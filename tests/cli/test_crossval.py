@@ -1,0 +1,139 @@
+"""The command `crossval`."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from spacy_entlm.cli import entlm_cli
+from spacy_entlm.crossval.training import Trainer
+
+CONFIG = Path(__file__).resolve().parents[2] / "configs" / "entlm.cfg"
+STORE = Path("build/crossval/data.folds.jsonl")
+
+
+@pytest.fixture
+def crossval(tmp_path, monkeypatch, annotated, bert, label_words):
+    """Runs the command in a folder of its own that holds data and label words."""
+    monkeypatch.chdir(tmp_path)
+    lines = [
+        json.dumps(
+            {
+                "text": text,
+                "spans": [
+                    {"start": start, "end": end, "label": label}
+                    for start, end, label in annotation["entities"]
+                ],
+            }
+        )
+        for text, annotation in annotated
+    ]
+    Path("data.jsonl").write_text("\n".join(lines) + "\n")
+    Path("words.json").write_text(json.dumps(label_words))
+
+    def run(*options, config=CONFIG, data="data.jsonl", code=0):
+        settings = {
+            "paths.backbone": bert,
+            "paths.label_words": "words.json",
+            "nlp.lang": "xx",
+            "training.max_epochs": 1,
+            "training.optimizer.learn_rate.initial_rate": 0.01,
+        }
+        overrides = [part for k, v in settings.items() for part in (f"--{k}", v)]
+        arguments = ["crossval", config, data, "--folds", 2, *overrides, *options]
+        result = CliRunner().invoke(entlm_cli, list(map(str, arguments)))
+        assert result.exit_code == code, result.output
+        if code == 1:
+            assert len(result.stderr.splitlines()) == 1, result.stderr
+            return result.stderr
+        return result.output
+
+    return run
+
+
+@pytest.fixture
+def guess(monkeypatch):
+    """Replaces trainings: every one finds the first word. Counts them."""
+    calls = []
+
+    def train_and_predict(self, train, test, *, seed):
+        calls.append((len(train), len(test), seed))
+        return [[(0, 1, "PER")] for _ in test]
+
+    monkeypatch.setattr(Trainer, "train_and_predict", train_and_predict)
+    return calls
+
+
+def test_from_data_to_report(crossval):
+    output = crossval("--repeats", 1)
+    assert "10 sentences, 21 entities" in output
+    assert "8 trainings, 0 of them done before" in output
+    assert "Learning curve" in output
+    assert "Wrote build/crossval/data.md" in output
+    report = Path("build/crossval/data.md").read_text()
+    assert "| PER |" in report
+    assert "| training.max_epochs | 1 |" in report
+    assert STORE.read_text().count("\n") == 8
+
+
+def test_a_run_that_was_stopped_goes_on(crossval, guess, monkeypatch):
+    def stop(self, key, found, append=None):
+        if len(guess) > 3:
+            raise KeyboardInterrupt
+        original(self, key, found)
+
+    from spacy_entlm.crossval.store import FoldStore
+
+    original = FoldStore.append
+    monkeypatch.setattr(FoldStore, "append", stop)
+    output = crossval("--repeats", 2, code=130)
+    assert "the same command goes on" in output
+    assert not Path("build/crossval/data.md").exists()
+    monkeypatch.setattr(FoldStore, "append", original)
+    assert "16 trainings, 3 of them done before" in crossval("--repeats", 2)
+    assert len(guess) == 4 + 13
+    # More repeats take what is there; other settings do not.
+    assert "24 trainings, 16 of them done before" in crossval("--repeats", 3)
+    assert "6 trainings, 6 of them done before" in crossval("--no-curve")
+    assert ", 0 of them" in crossval("--no-curve", "--training.dropout", 0.1)
+
+
+@pytest.mark.parametrize("extension", ["md", "html", "json"])
+def test_reports_of_every_kind_are_the_same_twice(crossval, guess, extension):
+    path = Path(f"r.{extension}")
+    crossval("--out", path, "--seed", 4)
+    first = path.read_bytes()
+    assert {seed for _, _, seed in guess} == {4, 5, 6}
+    crossval("--out", path, "--seed", 4)
+    assert path.read_bytes() == first
+
+
+def test_what_is_odd_about_the_data_is_told_once(crossval, guess):
+    lines = ["[Ann](PER) saw [Rome](LOC) .", "[Bob](PER) left .", "[Bob](PER) left ."]
+    Path("few.txt").write_text("\n".join(lines) + "\n")
+    output = crossval("--format", "inline", data="few.txt")
+    assert output.count("Fewer examples than folds: LOC (1).") == 1
+    assert "1 sentences repeat another one" in output
+    assert output.count("Warning") == 2
+
+
+@pytest.mark.parametrize(
+    "options, changed, message",
+    [
+        ([], {"config": "none.cfg"}, "none.cfg: no such config file"),
+        ([], {"data": "none.jsonl"}, "none.jsonl: no such file"),
+        (["--folds", 11], {}, "10 annotated sentences cannot be divided into 11"),
+        (["--out", "r.txt"], {}, "is one of .md, .html, .json"),
+        (["--out", "data.json"], {"data": "data.json"}, "is the input too"),
+        (["--paths.label_words", "n.json"], {}, "n.json: no such file"),
+        (["--training.epochz", 3], {}, "epochz"),
+        (["--component.x", 3], {}, "component"),
+        (["--paths.backbone", "./none"], {}, "Cannot find the masked LM"),
+        ([], {"data": "empty.txt"}, "no entity in 3 sentences"),
+    ],
+)
+def test_bad_input_is_one_line(crossval, options, changed, message):
+    Path("data.json").write_text(Path("data.jsonl").read_text())
+    Path("empty.txt").write_text("a O\n\n" * 3)
+    assert message in crossval(*options, **changed, code=1)
