@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 import torch
 
 from .backbones import resolve_backbone
-from .probes import PROBE_TOLERANCE, head_takes_rows, packable_from
+from .probes import PROBE_TOLERANCE, head_takes_rows
 
 logger = logging.getLogger("spacy.entlm")
 
@@ -51,47 +51,33 @@ class MaskedLM(torch.nn.Module):
         self,
         input_ids: torch.Tensor,
         attention_mask: torch.Tensor,
-        position_ids: Optional[torch.Tensor] = None,
         *,
         positions: Optional[torch.Tensor] = None,
     ) -> torch.Tensor:
         """Features where they enter the decoder.
 
-        input_ids: int64 (n_windows, longest).
-        attention_mask: int64, the same shape; or (n_windows, longest, longest), which
-            pieces each piece sees, with position_ids (n_windows, longest).
+        input_ids, attention_mask: int64 (n_windows, longest).
         positions: int64 (n), rows of the flattened windows that are wanted; None: all.
         RETURNS: (n_windows, longest, width), or (n, width).
         """
         if positions is None:
-            return self._features(input_ids, attention_mask, position_ids)
+            return self._features(input_ids, attention_mask)
         if not self.head_takes_rows:
-            features = self._features(input_ids, attention_mask, position_ids)
+            features = self._features(input_ids, attention_mask)
             return features.flatten(0, 1)[positions]
         # What lies between the encoder and the decoder works on single pieces: only
         # those that are wanted go through it.
         hook = self.body.base_model.register_forward_hook(partial(_gather, positions))
         try:
-            return self._features(input_ids, attention_mask, position_ids)[0]
+            return self._features(input_ids, attention_mask)[0]
         finally:
             hook.remove()
 
     def _features(
-        self,
-        input_ids: torch.Tensor,
-        attention_mask: torch.Tensor,
-        position_ids: Optional[torch.Tensor],
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor
     ) -> torch.Tensor:
-        inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
-        if position_ids is not None:
-            inputs["position_ids"] = position_ids
         # The decoder's place is taken by an identity: the logits are its input.
-        return self.body(**inputs).logits
-
-    @functools.cached_property
-    def packable_from(self) -> Optional[int]:
-        """The first position id of windows that share a sequence, None: they cannot."""
-        return packable_from(self)
+        return self.body(input_ids=input_ids, attention_mask=attention_mask).logits
 
     @functools.cached_property
     def head_takes_rows(self) -> bool:

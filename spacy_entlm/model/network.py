@@ -40,19 +40,16 @@ class EntLMNetwork(torch.nn.Module):
         input_ids: torch.Tensor,
         attention_mask: torch.Tensor,
         positions: torch.Tensor,
-        position_ids: Optional[torch.Tensor] = None,
     ) -> torch.Tensor:
         """Features of chosen pieces.
 
-        input_ids, attention_mask, position_ids: as `MaskedLM` takes them.
+        input_ids, attention_mask: int64 (n_windows, longest).
         positions: int64 (n), rows of the flattened windows.
         RETURNS: float32 (n, width).
         """
         if not len(positions):  # not every backbone takes an empty batch
             return self.decoder_rows.weight[:0].float()
-        features = self.masked_lm(
-            input_ids, attention_mask, position_ids, positions=positions
-        )
+        features = self.masked_lm(input_ids, attention_mask, positions=positions)
         return features.float()
 
     @property

@@ -16,7 +16,6 @@ from thinc.types import Floats2d
 from thinc.util import torch2xp, xp2torch
 
 from .batches import Batch, iter_batches, whole_batch
-from .packing import MAX_PACKED_PIECES, pack
 from .shim import EntLMShim
 from .types import PieceFeatures
 from .windows import Layout, SpanGetter, Windows, get_windows
@@ -109,23 +108,12 @@ def forward_pieces(
 
 
 def training_inputs(model: Model, windows: Windows) -> Tuple[ArgsKwargs, numpy.ndarray]:
-    """What the network reads, in one sequence where that saves padding; and the rows
-    in `Windows` of the pieces that it gives features of."""
-    device, masked_lm = get_shim(model).device, get_network(model).masked_lm
-    limit = min(MAX_PACKED_PIECES, masked_lm.max_pieces)
-    several = len(windows.sizes) > 1 and len(windows.ids) <= limit
-    if several and masked_lm.packable_from is not None:
-        # Special pieces and what is read from another window carry no loss.
-        rows = numpy.flatnonzero(windows.own)
-        input_ids, mask, position_ids = pack(windows, masked_lm.packable_from)
-        arrays: Tuple[numpy.ndarray, ...] = (input_ids, mask, rows, position_ids)
-    else:
-        batch = whole_batch(windows)
-        rows = batch.rows.ravel()
-        positions = numpy.flatnonzero((rows >= 0) & windows.own[rows])
-        rows = rows[positions]
-        arrays = (batch.input_ids, batch.attention_mask, positions)
-    return _as_arguments(arrays, device), rows
+    """What the network reads, and the rows in `Windows` of the pieces that it gives
+    features of: neither special pieces nor what is read from another window."""
+    batch = whole_batch(windows)
+    rows = batch.rows.ravel()
+    positions = numpy.flatnonzero((rows >= 0) & windows.own[rows])
+    return _inputs(batch, positions, get_shim(model).device), rows[positions]
 
 
 def get_layout(settings: Settings, network: Any) -> Layout:
@@ -166,12 +154,7 @@ def _hide_special_pieces(windows: Windows, tokenizer: Any) -> None:
 
 
 def _inputs(batch: Batch, positions: numpy.ndarray, device: torch.device) -> ArgsKwargs:
-    return _as_arguments((batch.input_ids, batch.attention_mask, positions), device)
-
-
-def _as_arguments(
-    arrays: Tuple[numpy.ndarray, ...], device: torch.device
-) -> ArgsKwargs:
+    arrays = (batch.input_ids, batch.attention_mask, positions)
     return ArgsKwargs(tuple(to_device(array, device) for array in arrays), {})
 
 

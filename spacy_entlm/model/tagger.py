@@ -82,19 +82,16 @@ class TaggerNetwork(torch.nn.Module):
         input_ids: torch.Tensor,
         attention_mask: torch.Tensor,
         positions: torch.Tensor,
-        position_ids: Optional[torch.Tensor] = None,
     ) -> torch.Tensor:
         """The encoder's features of chosen pieces.
 
-        input_ids, attention_mask, position_ids: as `MaskedLM` takes them.
+        input_ids, attention_mask: int64 (n_windows, longest).
         positions: int64 (n), rows of the flattened windows.
         RETURNS: float32 (n, width).
         """
         if not len(positions):  # not every backbone takes an empty batch
             return self.outside.weight[:0].float()
         inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
-        if position_ids is not None:
-            inputs["position_ids"] = position_ids
         features = self.masked_lm.body.base_model(**inputs).last_hidden_state
         features = features.flatten(0, 1)[positions].float()
         return torch.nn.functional.dropout(features, self.dropout, self.training)

@@ -1,15 +1,12 @@
-"""Windows that share a sequence, and heads that read chosen pieces only."""
+"""What saves time and memory in training, and changes nothing."""
 
-import numpy
 import pytest
 import torch
 from thinc.api import Adam, fix_random_seed
 
-from spacy_entlm.model import probes, reading, shim
+from spacy_entlm.model import shim
 from spacy_entlm.model.masked_lm import load_masked_lm
-from spacy_entlm.model.packing import pack
 from spacy_entlm.model.reading import get_network, get_shim
-from spacy_entlm.model.windows import Windows
 
 NAME = "entlm_ner"
 NO_DROPOUT = {
@@ -38,67 +35,6 @@ def assert_same_gradients(left, right, **tolerance):
     assert left[1].keys() == right[1].keys()
     for name, gradient in left[1].items():
         torch.testing.assert_close(gradient, right[1][name], **tolerance)
-
-
-def test_windows_lie_one_after_another_and_see_only_themselves():
-    ids = numpy.array([1, 5, 2, 1, 6, 7, 2])
-    none = numpy.zeros(0, dtype="int64")
-    sizes = numpy.array([3, 4])
-    windows = Windows(ids, none, none, none, numpy.array([0, 3]), sizes, none, [], 0)
-    input_ids, mask, positions = pack(windows, 2)
-    assert input_ids.tolist() == [ids.tolist()]
-    assert positions.tolist() == [[2, 3, 4, 2, 3, 4, 5]]
-    assert mask[0, :3, :3].all() and mask[0, 3:, 3:].all()
-    assert mask.sum() == 9 + 16
-
-
-def test_which_families_can_be_packed(backbone_folder):
-    first = {
-        family: load_masked_lm(backbone_folder(family)).packable_from
-        for family in ("bert", "roberta", "xlm-roberta", "distilbert")
-    }
-    assert first["bert"] == 0
-    assert first["roberta"] > 0 and first["xlm-roberta"] > 0
-    assert first["distilbert"] is None
-
-
-def test_backbone_that_mixes_windows_is_not_packed(bert, monkeypatch):
-    masked_lm = load_masked_lm(bert)
-
-    def forgets_the_mask(input_ids, attention_mask, position_ids=None):
-        ones = torch.ones_like(input_ids)
-        return masked_lm._features(input_ids, ones, position_ids)
-
-    monkeypatch.setattr(masked_lm, "forward", forgets_the_mask)
-    assert probes.packable_from(masked_lm) is None
-
-
-@pytest.mark.parametrize("family", ["bert", "roberta"])
-def test_packed_batch_has_the_gradients_of_a_padded_one(
-    family, backbone_folder, start_nlp, make_examples, monkeypatch
-):
-    nlp = start_nlp(backbone_folder(family), model=NO_DROPOUT)
-    examples = make_examples(nlp)[:3]
-    packed = gradients_of(nlp, examples)
-    calls = []
-    padded_batch = reading.whole_batch
-    monkeypatch.setattr(
-        reading, "whole_batch", lambda windows: calls.append(1) or padded_batch(windows)
-    )
-    get_network(nlp.get_pipe(NAME).model).masked_lm.packable_from = None
-    padded = gradients_of(nlp, examples)
-    assert calls  # the second time only
-    assert_same_gradients(packed, padded, rtol=1e-3, atol=1e-4)
-
-
-def test_more_pieces_than_the_model_takes_are_not_packed(start_nlp, bert):
-    nlp = start_nlp(bert)
-    model = nlp.get_pipe(NAME).model
-    docs = [nlp.make_doc("It rains a lot in Paris . " * 4) for _ in range(8)]
-    inputs, _ = reading.training_inputs(model, reading.get_doc_windows(model, docs))
-    assert inputs.args[0].shape[0] == 8
-    inputs, _ = reading.training_inputs(model, reading.get_doc_windows(model, docs[:1]))
-    assert inputs.args[0].shape[0] == 1
 
 
 def test_head_reads_chosen_pieces(backbone):
