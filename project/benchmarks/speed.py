@@ -245,8 +245,10 @@ def _dense(method: str, texts: List[str], settings: Tuple) -> Callable[[], None]
         for begin in range(0, len(ids), size):
             batch = torch.nn.utils.rnn.pad_sequence(ids[begin : begin + size], True)
             features = network.masked_lm(batch, (batch != 0).long())
-            vocab = network.decoder_rows.scores(features)
-            labels = network.head.stacked().scores(features)
+            vocab, labels = (
+                torch.nn.functional.linear(features, rows.weight, rows.bias)
+                for rows in (network.decoder_rows, network.head.stacked())
+            )
             torch.cat([vocab, labels], dim=-1).argmax(-1).numpy()
 
     return run

@@ -39,7 +39,7 @@ def make_report(
         **training,
         "steps": state.step,
         "pieces_seen": state.pieces,
-        "seconds": round(state.seconds, 1),
+        "seconds": round(state.seconds, 3),
         "pieces_per_second": speed,
         "losses": state.losses,
         "corpus": sizes,

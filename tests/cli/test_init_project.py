@@ -32,7 +32,7 @@ def test_every_file_that_a_command_names_is_written(tmp_path):
     commands = srsly.read_yaml(tmp_path / "p" / "project.yml")["commands"]
     for command in commands:
         for dep in command["deps"]:
-            if "$" not in dep:
+            if "$" not in dep and not dep.startswith("build/"):
                 assert (tmp_path / "p" / dep).exists(), dep
 
 
