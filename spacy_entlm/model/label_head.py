@@ -12,7 +12,7 @@ import torch
 # Rows that are scored against the whole vocabulary at once: bounds the memory.
 BLOCK_ROWS = 256
 # Rows of an output matrix that a processor multiplies at once: a product with more
-# takes up to 1.4 times as long (docs/benchmarks.md).
+# takes a quarter to a third longer (docs/benchmarks.md).
 CHUNK_ROWS = 1024
 
 
