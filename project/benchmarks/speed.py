@@ -1,339 +1,349 @@
 """Words per second and peak memory of prediction, side by side in one run.
 
-    python project/benchmarks/speed.py OUT.json --backbone LM \\
-        --texts conll=test.jsonl --texts wiki=wikipedia.txt.xz:2000 \\
-        --texts long=wikipedia.txt.xz:50000w
+    python project/benchmarks/speed.py OUT.json --model PIPELINE
 
-The methods run in turn, round after round, on the same texts; ratios are those of the
-medians. Each runs in a process of its own, so that memory is its own. `--random`
-takes an architecture of bert-base's size with random weights in place of a backbone:
-time does not depend on their values, except for the share of words that EntLM must
-score against the whole vocabulary, which is set to that of a trained model
-(--open-share).
+The methods run in turn, round after round, on the same texts, each in a process of its
+own, so that memory is its own; ratios are those of the medians. PIPELINE is a trained
+`entlm_ner` pipeline; the masked LM in its folder is the encoder of all methods. Then
+all is measured again with random weights of bert-base's size: time does not depend on
+values, but for the share of words that EntLM must score against the whole vocabulary,
+which is set to that of the trained pipeline on the same text.
+
+So that all of it takes some 20 minutes on two cores, a part of each text is read:
+documents taken evenly over all, as many as make --words; the slowest methods read a
+part of those. OUT.json and OUT.md (tables) grow with each text; a run that was cut off
+goes on where it ended, and --fresh begins anew. All of one text:
+
+    python project/benchmarks/speed.py OUT.json --model PIPELINE --words 0 \\
+        --peer-words 0 --no-random --texts CoNLL=../shared/data/conll03/test.jsonl
 """
 
 import json
-import lzma
 import multiprocessing
+import os
 import platform
-import resource
 import statistics
+import sys
 import tempfile
-import time
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional
 
-import spacy
-import torch
 import typer
-from spacy.training import Example
 from tqdm import tqdm
 
-METHODS = [
-    "entlm",
-    "hf_pipeline",
-    "spacy_transformer_ner",
-    "dense_8",
-    "dense_32",
-    "encoder",
+# Found by the processes of the methods, too.
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import speed_methods
+from speed_methods import Job, work
+from speed_table import markdown
+from speed_texts import Source, count_words, some_of
+
+from spacy_entlm.cli._util import atomic_output, one_line_errors
+from spacy_entlm.model.backbones import resolve_backbone
+
+METHODS = ["entlm", "tagger", "hf", "spacy", "dense_8", "dense_32", "encoder"]
+AUTO_METHODS = ["entlm_auto", "tagger_auto", "encoder_auto"]
+TEXTS = [
+    "CoNLL=../shared/data/conll03/test.jsonl",
+    "OntoNotes=../shared/data/ontonotes/test.jsonl",
+    "Wikipedia=../shared/data/text/wikipedia.txt.xz:2000",
+    "one document=../shared/data/text/wikipedia.txt.xz:50000w",
 ]
-LABEL_WORDS = {
-    "PER": ["John", "David", "Maria"],
-    "LOC": ["England", "Germany", "Paris"],
-    "ORG": ["Inc", "University", "Company"],
-    "MISC": ["Russian", "English", "Dutch"],
-}
-BASE = {"hidden_size": 768, "num_hidden_layers": 12, "intermediate_size": 3072}
-app = typer.Typer(no_args_is_help=True, help=__doc__)
+TRAINED, RANDOM = "trained", "random"
+# By how much the dense loops' part is smaller with random weights of bert-base's size,
+# where a word takes about that much longer than with a small masked LM.
+RANDOM_FACTOR = 10
+PEERS = ("hf", "spacy")
+FLAGS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
+LIBRARIES = ("torch", "transformers", "spacy", "spacy-transformers")
 
 
-@app.command()
+@dataclass
+class Settings:
+    """What the figures of a text depend on, beside the text.
+
+    words, long_words (int): Words of several documents together, and of a single one;
+        0: all. random_words, random_long_words (int): The same with random weights.
+    peer_words, dense_words (int): Most words for transformers and spaCy, and for the
+        dense loops; 0: all.
+    """
+
+    methods: List[str]
+    model: str
+    backbone: str
+    words: int
+    long_words: int
+    random_words: int
+    random_long_words: int
+    peer_words: int
+    dense_words: int
+    open_share: float
+    rounds: int
+
+    def words_of(self, kind: str, n_documents: int) -> int:
+        """Words that are read of a text."""
+        if kind == RANDOM:
+            return self.random_words if n_documents > 1 else self.random_long_words
+        return self.words if n_documents > 1 else self.long_words
+
+    def words_for(self, method: str, kind: str) -> int:
+        """Most of them that a method reads."""
+        if method in PEERS:
+            return self.peer_words
+        if method.startswith("dense"):
+            return self.dense_words // (RANDOM_FACTOR if kind == RANDOM else 1)
+        return 0
+
+
 def main(
     out: Path,
-    backbone: Path = typer.Option(..., help="Folder of a BERT masked LM"),
-    texts: List[str] = typer.Option(..., help="NAME=FILE[:N sentences | :Nw words]"),
     model: Optional[Path] = typer.Option(None, help="Trained EntLM pipeline"),
-    random: Optional[str] = typer.Option(
-        None, help="base: bert-base with random weights"
+    backbone: str = typer.Option(
+        "", help="Without --model: a masked LM, with biases as if it were trained"
     ),
-    open_share: float = 0.12,
+    texts: List[str] = typer.Option(TEXTS, help="NAME=FILE[:N documents | :Nw words]"),
+    words: int = typer.Option(8000, help="Words of each text, 0: all"),
+    long_words: int = typer.Option(50_000, help="Of a single document, 0: all"),
+    random_words: int = typer.Option(500, help="--words with random weights"),
+    random_long_words: int = typer.Option(1500, help="--long-words with them"),
+    peer_words: int = typer.Option(12_500, help="Most words for the peers"),
+    dense_words: int = typer.Option(3000, help="Most words for the dense loops"),
+    random: bool = typer.Option(True, help="Measure random weights, too"),
+    trained: bool = typer.Option(True, help="Measure the pipeline or backbone itself"),
+    auto: bool = typer.Option(False, help='Measure precision = "auto", too'),
     methods: str = ",".join(METHODS),
-    precision: str = "float32",
-    rounds: int = 5,
-    threads: int = 2,
+    open_share: float = typer.Option(0.12, help="Where no trained pipeline says it"),
+    rounds: int = typer.Option(5, min=1),
+    threads: int = typer.Option(0, help="0: as many as there are cores"),
+    gpu: bool = typer.Option(False, help="On the first CUDA device"),
+    fresh: bool = typer.Option(False, help="Measure again what OUT.json holds"),
 ) -> None:
-    """Measure and write all figures to OUT."""
-    chosen = methods.split(",")
-    unknown = sorted(set(chosen) - set(METHODS))
-    if unknown:
-        raise typer.BadParameter(f"unknown methods {unknown}; there are {METHODS}")
-    results: Dict[str, Any] = {"machine": _machine(threads), "precision": precision}
-    with tempfile.TemporaryDirectory() as folder:
-        if random:
-            backbone = _random_backbone(backbone, Path(folder))
-        for named in texts:
-            name, _, source = named.partition("=")
-            lines = _read(source)
-            settings = (str(backbone), str(model or ""), precision, threads, open_share)
-            results[name] = _measure(chosen, lines, settings, rounds)
-            _show(name, results[name])
-    out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf8")
+    """Measure and write all figures to OUT.json, and tables to OUT.md."""
+    with one_line_errors():
+        settings = Settings(
+            methods=_methods(methods, auto),
+            model=str(model or ""),
+            backbone=_masked_lm(model, backbone),
+            words=words,
+            long_words=long_words,
+            random_words=random_words,
+            random_long_words=random_long_words,
+            peer_words=peer_words,
+            dense_words=dense_words,
+            open_share=open_share,
+            rounds=rounds,
+        )
+        kinds = [kind for kind, on in ((TRAINED, trained), (RANDOM, random)) if on]
+        sources = [Source.parse(given) for given in texts]
+        machine = _machine(threads or len(os.sched_getaffinity(0)), gpu)
+        results = measure_all(out, settings, kinds, sources, machine, fresh)
+    print(markdown(results))
 
 
-def _measure(
-    methods: List[str], texts: List[str], settings: Tuple, rounds: int
+def measure_all(
+    out: Path,
+    settings: Settings,
+    kinds: List[str],
+    sources: List[Source],
+    machine: Dict[str, Any],
+    fresh: bool = False,
 ) -> Dict[str, Any]:
-    """Rounds of all methods in turn, each in its own process that stays loaded."""
-    context = multiprocessing.get_context("spawn")
-    workers = {}
-    for method in methods:
-        ours, theirs = context.Pipe()
-        arguments = (theirs, method, texts, settings)
-        process = context.Process(target=_worker, args=arguments, daemon=True)
-        process.start()
-        theirs.close()  # so that a worker that fails ends the wait for it
-        workers[method] = (process, ours)
-        ours.recv()  # loaded and warm, before the next one starts
-    seconds: Dict[str, List[float]] = {method: [] for method in methods}
-    peak: Dict[str, float] = {}
-    for _ in tqdm(range(rounds), unit="round"):
-        for method, (_, pipe) in workers.items():
-            pipe.send("run")
-            taken, peak[method] = pipe.recv()
-            seconds[method].append(taken)
-    for process, pipe in workers.values():
-        pipe.send("stop")
-        process.join()
-    words = sum(len(text.split()) for text in texts)
-    return {
-        method: {
-            "words_per_second": words / statistics.median(seconds[method]),
-            "seconds": seconds[method],
-            "peak_mib": peak[method],
-        }
-        for method in methods
+    """Measure each text with each kind of weights, unless that was done before."""
+    results = _earlier(out, machine, fresh)
+    parts = results["parts"]
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in kinds:
+            backbone = settings.backbone
+            for source in sources:
+                name = f"{source.name}, {kind} weights"
+                wanted = {**asdict(settings), "file": str(source.path)}
+                wanted |= {"limits": [source.documents, source.words]}
+                if parts.get(name, {}).get("settings") == wanted:
+                    print(f"{name}: measured before")
+                    continue
+                if kind == RANDOM and backbone == settings.backbone:
+                    backbone = _random_backbone(backbone, folder)
+                before = parts.get(f"{source.name}, {TRAINED} weights", {})
+                share = before.get("open_share") or settings.open_share
+                jobs = _jobs(settings, kind, backbone, source, share, machine)
+                part = {"settings": wanted, "backbone": _describe(backbone, kind)}
+                parts[name] = {**part, **_measure(name, jobs, settings.rounds)}
+                _write(out, results)
+    return results
+
+
+def _jobs(
+    settings: Settings,
+    kind: str,
+    backbone: str,
+    source: Source,
+    open_share: float,
+    machine: Dict[str, Any],
+) -> Iterator[Any]:
+    """Facts on the text, then the job of each method."""
+    everything = source.read()
+    texts = some_of(everything, settings.words_of(kind, len(everything)))
+    yield {
+        "documents": len(texts),
+        "words": count_words(texts),
+        "all_documents": len(everything),
+        "all_words": count_words(everything),
     }
-
-
-def _worker(pipe: Any, method: str, texts: List[str], settings: Tuple) -> None:
-    torch.set_num_threads(settings[3])
-    run = BUILDERS[method.split("_")[0]](method, texts, settings)
-    run()  # warm-up
-    pipe.send("ready")
-    while pipe.recv() == "run":
-        start = time.perf_counter()
-        run()
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        pipe.send((time.perf_counter() - start, peak))
-
-
-def _entlm(method: str, texts: List[str], settings: Tuple) -> Callable[[], None]:
-    backbone, model, precision, _, open_share = settings
-    if model:
-        config = {"components.entlm_ner.model.precision": precision}
-        nlp = spacy.load(model, config=config)
-    else:
-        nlp = spacy.blank("en")
-        options = {"model": {"name": backbone, "precision": precision}}
-        pipe: Any = nlp.add_pipe("entlm_ner", config=options)
-        pipe.initialize(lambda: [_example(nlp)], nlp=nlp, label_words=LABEL_WORDS)
-        pipe.cfg["label_bias"] = _bias_for_share(pipe, nlp, texts, open_share)
-
-    def run() -> None:
-        for _ in nlp.pipe(texts, batch_size=256):
-            pass
-
-    return run
-
-
-def _example(nlp: Any) -> Example:
-    return Example.from_dict(nlp.make_doc("a text without entities"), {})
-
-
-def _bias_for_share(pipe: Any, nlp: Any, texts: List[str], share: float) -> float:
-    """The label bias at which a share of the words is not settled by its own piece."""
-    docs = [nlp.make_doc(text) for text in texts[:50]]
-    pieces, _ = pipe.model.begin_update(docs)
-    network = pipe.model.shims[0].network
-    features = torch.from_numpy(pieces.features)
-    with torch.no_grad():
-        ids = torch.from_numpy(pieces.piece_ids)
-        rows = network.decoder_rows
-        own = (features * rows.weight[ids]).sum(1) + rows.bias[ids]
-        top = network.head.stacked().scores(features).amax(1)
-        return float(torch.quantile((own - top)[:4000], share))
-
-
-def _hf(method: str, texts: List[str], settings: Tuple) -> Callable[[], None]:
-    import transformers
-
-    transformers.logging.set_verbosity_error()
-    backbone = settings[0]
-    classes = {"num_labels": 2 * len(LABEL_WORDS) + 1, "torch_dtype": torch.float32}
-    load = transformers.AutoModelForTokenClassification.from_pretrained
-    tokenizer = transformers.AutoTokenizer.from_pretrained(backbone)
-    tokenizer.model_max_length = 512
-    options: Dict[str, Any] = {"batch_size": 32}
-    if max(len(text.split()) for text in texts) > 1000:
-        options |= {"stride": 128, "aggregation_strategy": "first"}
-    pipe = transformers.pipeline(
-        "token-classification",
-        load(backbone, **classes),
-        tokenizer=tokenizer,
-        **options,
-    )
-
-    def run() -> None:
-        with torch.no_grad():
-            pipe(texts)
-
-    return run
-
-
-def _spacy(method: str, texts: List[str], settings: Tuple) -> Callable[[], None]:
-    nlp = spacy.blank("en")
-    architecture = "spacy-transformers.TransformerModel.v3"
-    strided = {"@span_getters": "spacy-transformers.strided_spans.v1"}
-    get_spans = {**strided, "window": 128, "stride": 96}
-    model = {
-        "@architectures": architecture,
-        "name": settings[0],
-        "get_spans": get_spans,
-    }
-    nlp.add_pipe("transformer", config={"model": model})
-    listener = {
-        "@architectures": "spacy-transformers.TransformerListener.v1",
-        "grad_factor": 1.0,
-        "pooling": {"@layers": "reduce_mean.v1"},
-    }
-    parser = {"@architectures": "spacy.TransitionBasedParser.v2", "state_type": "ner"}
-    parser |= {"extra_state_tokens": False, "hidden_width": 64, "maxout_pieces": 2}
-    parser |= {"use_upper": False, "tok2vec": listener}
-    ner: Any = nlp.add_pipe("ner", config={"model": parser})
-    for label in LABEL_WORDS:
-        ner.add_label(label)
-    nlp.initialize()
-
-    def run() -> None:
-        for _ in nlp.pipe(texts, batch_size=256):
-            pass
-
-    return run
-
-
-def _windows(texts: List[str], backbone: str) -> Tuple[Any, Any]:
-    """The word pieces of the texts as EntLM reads them, and the network."""
-    nlp = spacy.blank("en")
-    pipe: Any = nlp.add_pipe("entlm_ner", config={"model": {"name": backbone}})
-    pipe.initialize(lambda: [_example(nlp)], nlp=nlp, label_words=LABEL_WORDS)
-    docs = [nlp.make_doc(text) for text in texts]
-    windows = pipe.model.attrs["get_windows"](pipe.model, docs)
-    return windows, pipe.model.shims[0].network.eval()
-
-
-def _dense(method: str, texts: List[str], settings: Tuple) -> Callable[[], None]:
-    """Batches in the order of the texts, the whole vocabulary scored everywhere."""
-    windows, network = _windows(texts, settings[0])
-    size = int(method.split("_")[1])
-    ids = [
-        torch.from_numpy(windows.ids[start : start + length])
-        for start, length in zip(windows.starts, windows.sizes)
-    ]
-
-    @torch.no_grad()
-    def run() -> None:
-        for begin in range(0, len(ids), size):
-            batch = torch.nn.utils.rnn.pad_sequence(ids[begin : begin + size], True)
-            features = network.masked_lm(batch, (batch != 0).long())
-            vocab, labels = (
-                torch.nn.functional.linear(features, rows.weight, rows.bias)
-                for rows in (network.decoder_rows, network.head.stacked())
-            )
-            torch.cat([vocab, labels], dim=-1).argmax(-1).numpy()
-
-    return run
-
-
-def _encoder(method: str, texts: List[str], settings: Tuple) -> Callable[[], None]:
-    """The bare encoder on batches of equal length: the limit."""
-    windows, network = _windows(texts, settings[0])
-    batches = list(_equal_lengths(windows, 4096))
-    dtype = torch.bfloat16 if settings[2] == "bfloat16" else torch.float32
-
-    @torch.no_grad()
-    def run() -> None:
-        with torch.autocast("cpu", dtype=dtype, enabled=dtype != torch.float32):
-            for batch in batches:
-                network.masked_lm.body.base_model(batch)
-
-    return run
-
-
-def _equal_lengths(windows: Any, max_pieces: int) -> Iterator[torch.Tensor]:
-    by_length: Dict[int, List[Any]] = {}
-    for start, length in zip(windows.starts.tolist(), windows.sizes.tolist()):
-        ids = windows.ids[start : start + length]
-        by_length.setdefault(length, []).append(torch.from_numpy(ids))
-    for length, group in by_length.items():
-        count = max(1, max_pieces // length)
-        for begin in range(0, len(group), count):
-            yield torch.stack(group[begin : begin + count])
-
-
-BUILDERS = {
-    "entlm": _entlm,
-    "hf": _hf,
-    "spacy": _spacy,
-    "dense": _dense,
-    "encoder": _encoder,
-}
-
-
-def _random_backbone(like: Path, folder: Path) -> Path:
-    import transformers
-
-    config = transformers.AutoConfig.from_pretrained(like, **BASE)
-    transformers.BertForMaskedLM(config).float().save_pretrained(folder)
-    transformers.AutoTokenizer.from_pretrained(like).save_pretrained(folder)
-    return folder
-
-
-def _read(source: str) -> List[str]:
-    name, _, limit = source.partition(":")
-    path = Path(name)
-    opener: Any = lzma.open if path.suffix == ".xz" else open
-    with opener(path, "rt", encoding="utf8") as file:
-        if ".jsonl" in path.name:
-            lines = [" ".join(json.loads(line)["text"]) for line in file]
-        else:
-            wanted = int(limit.rstrip("w")) if limit else None
-            lines = [line.strip() for _, line in zip(range(wanted or 10**9), file)]
-    if limit.endswith("w"):
-        words = " ".join(lines).split()[: int(limit[:-1])]
-        return [" ".join(words)]
-    return [line for line in lines if line][: int(limit) if limit else None]
-
-
-def _machine(threads: int) -> Dict[str, Any]:
-    flags = ""
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        flags = next(x for x in cpuinfo.read_text().splitlines() if "flags" in x)
-    wanted = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
-    found = [flag for flag in wanted if flag in flags.split()]
-    return {"processor": platform.machine(), "flags": found, "threads": threads}
-
-
-def _show(name: str, results: Dict[str, Any]) -> None:
-    print(f"{name}:")
-    base = results.get("hf_pipeline", next(iter(results.values())))
-    for method, figures in results.items():
-        ratio = figures["words_per_second"] / base["words_per_second"]
-        print(
-            f"  {method:24} {figures['words_per_second']:9.0f} words/s  {ratio:5.2f}  "
-            f"{figures['peak_mib']:6.0f} MiB"
+    for method in settings.methods:
+        yield Job(
+            method=method,
+            texts=some_of(texts, settings.words_for(method, kind)),
+            backbone=backbone,
+            model=settings.model if kind == TRAINED else "",
+            open_share=open_share,
+            threads=machine["threads"],
+            gpu=bool(machine["gpu"]),
         )
 
 
+def _measure(title: str, jobs: Iterator[Any], rounds: int) -> Dict[str, Any]:
+    """Rounds of all methods, each in its own process that stays loaded."""
+    part = {**next(jobs), "rounds": rounds}
+    figures: Dict[str, Dict[str, Any]] = {}
+    workers: Dict[str, Any] = {}
+    context = _context()
+    for job in jobs:
+        ours, theirs = context.Pipe()
+        process = context.Process(target=work, args=(theirs, job), daemon=True)
+        process.start()
+        theirs.close()  # so that a worker that dies ends the wait for it
+        workers[job.method] = (process, ours)
+        figures[job.method] = {"words": count_words(job.texts), "seconds": []}
+        # Loaded and warm, before the next one starts.
+        _receive(workers, figures, job.method)
+    for _ in tqdm(range(rounds), desc=title, unit="round"):
+        for method in list(workers):
+            workers[method][1].send("run")
+            _receive(workers, figures, method)
+    for process, pipe in workers.values():
+        pipe.send("stop")
+        process.join()
+    for found in figures.values():
+        part |= {key: found.pop(key) for key in ("open_share",) if key in found}
+        if "error" not in found:
+            median = statistics.median(found["seconds"])
+            found["words_per_second"] = found["words"] / median
+    return {**part, "methods": figures}
+
+
+def _receive(workers: Dict[str, Any], figures: Dict[str, Any], method: str) -> None:
+    """Note what a worker says; one that fails is left out from then on."""
+    process, pipe = workers[method]
+    try:
+        message = pipe.recv()
+    except (EOFError, ConnectionError):
+        process.join()
+        code = process.exitcode
+        message = ("error", f"its process ended with code {code}: out of memory?")
+    if message[0] == "error":
+        figures[method] = {"words": figures[method]["words"], "error": message[1]}
+        del workers[method]
+        print(f"{method} failed: {message[1]}", file=sys.stderr)
+    elif message[0] == "ready":
+        figures[method] |= message[1]
+    else:
+        figures[method]["seconds"].append(message[0])
+        figures[method]["peak_mib"] = message[1]
+
+
+def _context() -> Any:
+    """Processes that need not import everything again, where there are such."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(speed_methods.PRELOADED)
+    return context
+
+
+def _methods(given: str, auto: bool) -> List[str]:
+    chosen = given.split(",") + (AUTO_METHODS if auto else [])
+    unknown = sorted(set(chosen) - {*METHODS, *AUTO_METHODS})
+    if unknown:
+        raise ValueError(f"There is no method {unknown}: {METHODS + AUTO_METHODS}")
+    return list(dict.fromkeys(chosen))
+
+
+def _masked_lm(model: Optional[Path], backbone: str) -> str:
+    """The encoder that all methods share."""
+    if model is not None:
+        folder = model / "entlm_ner" / "model"
+        if not (folder / "config.json").is_file():
+            raise ValueError(f"{model} is no trained pipeline: it has no {folder}")
+        return str(folder)
+    if not backbone:
+        raise ValueError("Give a trained pipeline (--model) or a --backbone")
+    return resolve_backbone(backbone)
+
+
+def _random_backbone(like: str, folder: str) -> str:
+    """Save a BERT of the size of bert-base, which is the default, with the tokenizer
+    of another one."""
+    import transformers
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(like)
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer), pad_token_id=tokenizer.pad_token_id
+    )
+    transformers.BertForMaskedLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _describe(backbone: str, kind: str) -> str:
+    import transformers
+
+    config = transformers.AutoConfig.from_pretrained(backbone)
+    return (
+        f"{config.model_type}, {kind} weights, {config.num_hidden_layers} layers of "
+        f"width {config.hidden_size}, {config.vocab_size:,} pieces"
+    )
+
+
+def _machine(threads: int, gpu: bool) -> Dict[str, Any]:
+    """The processor and what the figures depend on beside it."""
+    lines = []
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    values = dict(reversed([line.partition("\t")[::2] for line in lines]))
+    values = {key: value.strip("\t: ") for key, value in values.items()}
+    flags = values.get("flags", "").split()
+    device = ""
+    if gpu:
+        import torch
+
+        device = torch.cuda.get_device_name(0)
+    return {
+        "processor": values.get("model name", platform.processor()),
+        "flags": [flag for flag in FLAGS if flag in flags],
+        "threads": threads,
+        "gpu": device,
+        "versions": {name: version(name) for name in LIBRARIES},
+    }
+
+
+def _earlier(out: Path, machine: Dict[str, Any], fresh: bool) -> Dict[str, Any]:
+    """What was measured before on the same machine."""
+    if not fresh and out.is_file():
+        results = json.loads(out.read_text(encoding="utf8"))
+        if results["machine"] == machine:
+            return results
+        print(f"{out} comes from another machine or versions: all is measured again")
+    return {"machine": machine, "parts": {}}
+
+
+def _write(out: Path, results: Dict[str, Any]) -> None:
+    with atomic_output(out) as path:
+        path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf8")
+    with atomic_output(out.with_suffix(".md")) as path:
+        path.write_text(markdown(results), encoding="utf8")
+
+
 if __name__ == "__main__":
-    app()
+    typer.run(main)

@@ -1,0 +1,112 @@
+"""The figures of the speed benchmark as Markdown."""
+
+from typing import Any, Dict, List, Optional, Tuple
+
+TITLES = {
+    "entlm": "EntLM, `nlp.pipe`",
+    "entlm_auto": 'EntLM, `precision = "auto"`',
+    "tagger": "`bert_tagger`, our windows and batches",
+    "tagger_auto": '`bert_tagger`, `precision = "auto"`',
+    "hf": "Hugging Face token-classification pipeline, batch 32",
+    "spacy": "spaCy `transformer` + `ner`",
+    "dense_8": "dense EntLM loop, batch 8",
+    "dense_32": "dense EntLM loop, batch 32",
+    "encoder": "bare encoder, no padding",
+    "encoder_auto": 'bare encoder, no padding, `"auto"`',
+}
+REFERENCE = "hf"
+# Of two methods, the ratio of their speeds, and what it is meant to be at least.
+WANTED: List[Tuple[str, str, float]] = [
+    ("entlm", "hf", 1.45),
+    ("entlm", "dense_8", 2.4),
+    ("entlm", "encoder", 0.85),
+    ("entlm", "spacy", 1.45),
+    ("entlm", "tagger", 0.97),
+    ("entlm_auto", "hf", 3.0),
+    ("entlm_auto", "encoder_auto", 0.75),
+    ("entlm_auto", "spacy", 3.0),
+]
+SHORT = {
+    "entlm": "EntLM",
+    "entlm_auto": "EntLM auto",
+    "encoder_auto": "encoder auto",
+    "hf": "HF pipeline",
+    "spacy": "spaCy",
+    "dense_8": "dense loop, 8",
+    "encoder": "encoder",
+    "tagger": "tagger",
+}
+
+
+def markdown(results: Dict[str, Any]) -> str:
+    """results (Dict[str, Any]): What `speed.py` writes as JSON. RETURNS (str): The
+    machine, the ratios that matter in one table, and a table for each text."""
+    machine, parts = results["machine"], results["parts"]
+    device = f", {machine['gpu']}" if machine["gpu"] else ""
+    versions = ", ".join(f"{name} {v}" for name, v in machine["versions"].items())
+    lines = [
+        f"{machine['processor']} ({', '.join(machine['flags']) or 'no AVX'}), "
+        f"{machine['threads']} thread(s){device}; {versions}.",
+        "",
+        *_ratio_table(parts),
+    ]
+    for name, part in parts.items():
+        lines += ["", *_part_table(name, part)]
+    return "\n".join(lines) + "\n"
+
+
+def ratio(part: Dict[str, Any], method: str, other: str) -> Optional[float]:
+    """Of the median speeds; None if one of them was not measured."""
+    speeds = [
+        part["methods"].get(name, {}).get("words_per_second")
+        for name in (method, other)
+    ]
+    return None if None in speeds else speeds[0] / speeds[1]
+
+
+def _ratio_table(parts: Dict[str, Any]) -> List[str]:
+    rows = [
+        (method, other, least)
+        for method, other, least in WANTED
+        if any(ratio(part, method, other) is not None for part in parts.values())
+    ]
+    heads = [f"{SHORT[a]} / {SHORT[b]} (at least {least})" for a, b, least in rows]
+    lines = [_row(["", *heads]), _row(["---", *["---:"] * len(heads)])]
+    for name, part in parts.items():
+        cells = []
+        for method, other, least in rows:
+            value = ratio(part, method, other)
+            shown = "" if value is None else f"{value:.2f}"
+            # What falls short is to be seen at once.
+            low = value is not None and value < least
+            cells.append(f"**{shown}**" if low else shown)
+        lines.append(_row([name, *cells]))
+    return lines
+
+
+def _part_table(name: str, part: Dict[str, Any]) -> List[str]:
+    share = part.get("open_share")
+    lines = [
+        f"### {name}",
+        "",
+        f"{part['backbone']}. {part['documents']:,} document(s) of {part['words']:,} "
+        f"words, taken from {part['all_words']:,} words in {part['all_documents']:,}; "
+        f"medians of {part['rounds']} rounds in turn."
+        + (f" {share:.0%} of the words not settled by their piece." if share else ""),
+        "",
+        _row(["", "words", "words per second", f"ratio to {SHORT[REFERENCE]}", "MiB"]),
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for method, figures in part["methods"].items():
+        if "error" in figures:
+            lines.append(_row([TITLES[method], "", "failed", "", ""]))
+            continue
+        value = ratio(part, method, REFERENCE)
+        cells = [f"{figures['words']:,}", f"{figures['words_per_second']:,.0f}"]
+        cells.append("" if value is None else f"{value:.2f}")
+        lines.append(_row([TITLES[method], *cells, f"{figures['peak_mib']:,.0f}"]))
+    return lines
+
+
+def _row(cells: List[str]) -> str:
+    return "| " + " | ".join(cells) + " |"

@@ -1,0 +1,81 @@
+"""How time and memory of prediction grow: with the words, not with the documents."""
+
+import time
+import tracemalloc
+
+import pytest
+from spacy.tokens import Doc
+
+from spacy_entlm.pipeline import stream
+
+WORDS = ["Anna", "lives", "in", "Berlin", ".", "He", "sees", "the", "street", "."]
+# CPU time of two lengths never has exactly the ratio of the lengths; what grows with
+# the square of the words would exceed it a hundredfold.
+TIME_TOLERANCE = 2.0
+# Time of a text that is short is mostly that of a call: it is the least of some runs.
+SHORT_RUNS = 5
+
+
+@pytest.fixture
+def component(bert, start_nlp):
+    """An `entlm_ner`, and a function that makes Docs of some words."""
+    nlp = start_nlp(bert)
+
+    def make_doc(n_words):
+        return Doc(nlp.vocab, words=(WORDS * (n_words // len(WORDS) + 1))[:n_words])
+
+    return nlp, make_doc
+
+
+def peak_of_pipe(nlp, make_doc, n_docs, n_words):
+    """Bytes that Python, NumPy and spaCy hold at most while a stream is read."""
+    tracemalloc.start()
+    try:
+        docs = (make_doc(n_words) for _ in range(n_docs))
+        assert sum(1 for _ in nlp.pipe(docs, batch_size=16)) == n_docs
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_does_not_grow_with_the_number_of_documents(component, monkeypatch):
+    nlp, make_doc = component
+    n_words = 64  # 16 of them are predicted together
+    monkeypatch.setattr(stream, "FEWEST_WORDS", 16 * n_words)
+    peak_of_pipe(nlp, make_doc, 16, n_words)
+    few = peak_of_pipe(nlp, make_doc, 48, n_words)
+    many = peak_of_pipe(nlp, make_doc, 240, n_words)
+    assert many < 1.3 * few
+
+
+def test_pieces_that_are_read_grow_with_the_words(component, monkeypatch):
+    nlp, make_doc = component
+    shim = nlp.get_pipe("entlm_ner").model.shims[0]
+    predict, sizes = shim.predict, []
+
+    def count(inputs):
+        sizes.append(inputs.args[0].numel())
+        return predict(inputs)
+
+    monkeypatch.setattr(shim, "predict", count)
+    per_word = []
+    for n_words in (1_000, 100_000):
+        sizes.clear()
+        nlp(make_doc(n_words))
+        per_word.append(sum(sizes) / n_words)
+    short, long = per_word
+    assert long == pytest.approx(short, rel=0.1)
+
+
+def test_time_grows_with_the_words(component):
+    nlp, make_doc = component
+
+    def seconds(n_words):
+        doc = make_doc(n_words)
+        start = time.process_time()
+        nlp(doc)
+        return time.process_time() - start
+
+    seconds(1_000)
+    short = min(seconds(1_000) for _ in range(SHORT_RUNS))
+    assert seconds(100_000) < TIME_TOLERANCE * 100 * short
