@@ -13,6 +13,7 @@ import torch
 
 from .backbones import resolve_backbone
 from .probes import PROBE_TOLERANCE, head_takes_rows
+from .saved_lm import load_saved_lm
 
 logger = logging.getLogger("spacy.entlm")
 
@@ -29,9 +30,10 @@ class MaskedLM(torch.nn.Module):
     """A masked LM, cut in two: `body` gives the features that enter the matrix of
     output embeddings, `decoder` is that matrix (and its bias)."""
 
-    def __init__(self, lm: Any, tokenizer: Any):
+    def __init__(self, lm: Any, tokenizer: Any, *, check: bool = True):
         """lm (PreTrainedModel): A model of AutoModelForMaskedLM.
         tokenizer (PreTrainedTokenizerFast): Its tokenizer.
+        check (bool): Whether to try its head; that of a saved MaskedLM was tried.
         RAISES (BackboneError): If the head does not have the expected shape.
         """
         super().__init__()
@@ -39,12 +41,15 @@ class MaskedLM(torch.nn.Module):
         self.tokenizer = tokenizer
         self._decoder_path, self.decoder = _find_decoder(lm)
         n_rows = self.decoder.weight.shape[0]
-        if len(tokenizer) > n_rows:
+        # len(tokenizer) would go through all of its pieces.
+        highest = max(tokenizer.vocab_size - 1, *tokenizer.added_tokens_decoder, 0)
+        if highest >= n_rows:
             raise BackboneError(
                 f"The tokenizer knows {len(tokenizer)} pieces, the model's output "
                 f"matrix only {n_rows}: they do not belong together"
             )
-        self._check_head()
+        if check:
+            self._check_head()
         self._place_decoder(torch.nn.Identity())
 
     def forward(
@@ -217,7 +222,9 @@ def load_masked_lm(
     try:
         with _quiet_transformers():
             try:
-                lm, tokenizer, info = _from_pretrained(source, *settings, local=True)
+                lm, tokenizer, info = _from_pretrained(
+                    source, *settings, local=True, saved=strict
+                )
             except OSError:
                 if is_local:
                     raise
@@ -229,7 +236,7 @@ def load_masked_lm(
         raise BackboneError(_load_failure(source, is_local, err)) from err
     _check_complete(source, info, strict)
     prepare_tokenizer(tokenizer, source)
-    return MaskedLM(lm, tokenizer)
+    return MaskedLM(lm, tokenizer, check=not strict)
 
 
 def _from_pretrained(
@@ -238,8 +245,11 @@ def _from_pretrained(
     tokenizer_config: Dict[str, Any],
     *,
     local: bool,
+    saved: bool = False,
 ) -> Tuple[Any, Any, Dict[str, Any]]:
-    """The model, its tokenizer, and which weights were missing or not wanted."""
+    """The model, its tokenizer, and which weights were missing or not wanted.
+
+    saved (bool): Whether the source is most likely a folder that we saved."""
     from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
 
     common: Dict[str, Any] = {"trust_remote_code": False, "local_files_only": local}
@@ -251,6 +261,9 @@ def _from_pretrained(
     tokenizer = AutoTokenizer.from_pretrained(
         source, **common, use_fast=True, **tokenizer_config
     )
+    lm = load_saved_lm(Path(source), config) if saved else None
+    if lm is not None:
+        return lm, tokenizer, {}
     lm, info = AutoModelForMaskedLM.from_pretrained(
         source,
         **common,
