@@ -92,6 +92,20 @@ def annotate_cli(
             "name and a surname",
         ),
     ] = False,
+    open_: Annotated[
+        bool,
+        typer.Option(
+            "--open",
+            help="Leave other capitalised words without annotation, since they may be "
+            "names that the lexicon lacks, in place of calling them no entities",
+        ),
+    ] = False,
+    only_matches: Annotated[
+        bool,
+        typer.Option(
+            "--only-matches", help="Leave out texts in which no name was found"
+        ),
+    ] = False,
     gold: Annotated[
         Optional[bool],
         typer.Option(
@@ -142,12 +156,15 @@ def annotate_cli(
         words = WordScores()
 
         def annotated() -> Iterator[Doc]:
-            for i, (doc, matches) in enumerate(annotate(docs, matcher, join=join)):
+            for i, (doc, matches) in enumerate(
+                annotate(docs, matcher, join=join, open_=open_)
+            ):
                 report.add(len(doc), matches)
                 if gold_docs:
                     words.add(doc, gold_docs[i])
                     examples.append(Example(doc, gold_docs[i]))
-                yield doc
+                if doc.ents or not only_matches:
+                    yield doc
 
         with atomic_output(output_path) as temporary:
             write_docs(annotated(), temporary)

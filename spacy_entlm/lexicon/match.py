@@ -270,7 +270,11 @@ class LexiconMatcher:
 
 
 def annotate(
-    docs: Iterable[Doc], matcher: LexiconMatcher, *, join: bool = False
+    docs: Iterable[Doc],
+    matcher: LexiconMatcher,
+    *,
+    join: bool = False,
+    open_: bool = False,
 ) -> Iterator[Tuple[Doc, Matches]]:
     """Set the entities of Docs to what a lexicon says, in place of those they have.
 
@@ -278,18 +282,32 @@ def annotate(
     matcher (LexiconMatcher): Finds the names.
     join (bool): Make one entity of neighbouring names of one label, as of a given name
         and a surname.
+    open_ (bool): Leave other words that may be names without annotation: those with a
+        capital, but for stop words, and those of ambiguous names. Without it they are
+        no entities, of which a training learns that what a lexicon lacks is none.
     YIELDS (Tuple[Doc, Matches]): Each Doc with what was found in it, not joined.
     """
     for doc in docs:
         matches = matcher.match(doc)
         found = matches.labelled
-        doc.set_ents(
-            [
-                Span(doc, match.start, match.end, label=match.label)
-                for match in (join_neighbours(found) if join else found)
-            ]
-        )
+        entities = [
+            Span(doc, match.start, match.end, label=match.label)
+            for match in (join_neighbours(found) if join else found)
+        ]
+        doc.set_ents(entities, missing=_unclear(doc, matches) if open_ else [])
         yield doc, matches
+
+
+def _unclear(doc: Doc, matches: Matches) -> List[Span]:
+    """Words that may be names, though no class is known of them."""
+    known = {i for match in matches.labelled for i in range(match.start, match.end)}
+    unclear = {i for match in matches.ambiguous for i in range(match.start, match.end)}
+    unclear.update(
+        token.i
+        for token in doc
+        if any(map(str.isupper, token.text)) and not token.is_stop
+    )
+    return [doc[i : i + 1] for i in sorted(unclear - known)]
 
 
 def join_neighbours(matches: Iterable[Match]) -> List[Match]:

@@ -89,6 +89,29 @@ def test_gold_entities_are_measured_and_replaced(annotate):
     assert entities("out.spacy")[1] == [("Lima", "LOC")]
 
 
+def test_words_that_may_be_names_are_left_open(annotate):
+    Path("plain.txt").write_text(
+        "The envoy Ann met Bo Kim in jordan, Jordan. It rained."
+    )
+    assert annotate("lexicon.tsv", "plain.txt", "out.spacy", "--open").exit_code == 0
+    (doc,) = read_docbin("out.spacy")
+    missing = [token.text for token in doc if not token.ent_iob]
+    assert missing == ["Bo", "Kim", "Jordan"]
+    assert [ent.text for ent in doc.ents] == ["Ann"]
+    assert annotate("lexicon.tsv", "plain.txt", "closed.spacy").exit_code == 0
+    (doc,) = read_docbin("closed.spacy")
+    assert all(token.ent_iob for token in doc)
+
+
+def test_texts_without_a_name_can_be_left_out(annotate):
+    Path("plain.txt").write_text("It rained.\nAnn left.\nIt rained.\n")
+    assert annotate("lexicon.tsv", "plain.txt", "out.spacy").exit_code == 0
+    assert len(read_docbin("out.spacy")) == 3
+    result = annotate("lexicon.tsv", "plain.txt", "out.spacy", "--only-matches")
+    assert result.exit_code == 0
+    assert entities("out.spacy") == [[("Ann", "PER")]]
+
+
 def test_joined_names_are_one_entity(annotate):
     result = annotate("lexicon.tsv", "gold.txt", "out.spacy", "--join")
     assert "  PER precision 100.0 recall 100.0" in result.stdout
