@@ -224,17 +224,20 @@ def objective(
     # A piece that reaches into a word with another target says nothing certain.
     unclear = word_target != word_targets[pieces.last_words]
     targets[unclear | (word_target == NO_TARGET)] = NO_LOSS
-    n_pieces = int((targets != NO_LOSS).sum())
-    loss, d_features = label_objective(
-        xp2torch(pieces.features, device=shim.device),
-        to_device(targets, shim.device),
+    features = xp2torch(pieces.features, device=shim.device)
+    # Only rows that carry a loss are scored against the vocabulary.
+    rows = to_device(numpy.flatnonzero(targets != NO_LOSS), shim.device)
+    loss, d_rows = label_objective(
+        features[rows],
+        to_device(targets, shim.device)[rows],
         network.decoder_rows,
         network.head,
         scale=shim.gradient_scale(),
         dtype=objective_dtype(shim),
     )
-    shim.count_pieces(n_pieces)
-    return float(loss) / max(n_pieces, 1), to_xp(d_features)
+    d_features = torch.zeros_like(features).index_copy_(0, rows, d_rows)
+    shim.count_pieces(len(rows))
+    return float(loss) / max(len(rows), 1), to_xp(d_features)
 
 
 def objective_dtype(shim: EntLMShim) -> torch.dtype:
