@@ -7,6 +7,7 @@ from typing import Any, Collection, Dict, Iterable, List, NamedTuple, Optional, 
 from thinc.api import Config
 
 from ..label_words.words import LabelWords, read_label_words
+from .commands import External
 from .config import (
     Backbone,
     BenchmarkConfig,
@@ -141,6 +142,9 @@ class Planner:
     def _configure(
         self, method: Method, name: CellName, backbone: Backbone, variant: Variant
     ) -> Method:
+        if method.external:
+            External.model_validate(method.config).check()
+            return method
         if not method.factory:
             lexicon = self.config.datasets[name.dataset].lexicon
             if lexicon is None:
@@ -174,6 +178,9 @@ class Planner:
 
     def _with_keys(self, cell: Cell) -> Cell:
         method, name = cell.method, cell.name
+        if method.external:
+            key = hash_value(self._external_parts(cell))
+            return replace(cell, key=key, training=key)
         config, files = _without_paths(method.config)
         own = [method.factory, config, *self._hash_files(files)]
         if method.training is None:
@@ -193,6 +200,17 @@ class Planner:
             parts += self._hash_files([Path(method.distant.path)])
         training = hash_value(parts)
         return replace(cell, key=hash_value([training, *own]), training=training)
+
+    def _external_parts(self, cell: Cell) -> List[Any]:
+        """What the figures of a command depend on, as far as can be seen from here."""
+        external = External.model_validate(cell.method.config)
+        files = {str(path): path for path in external.files()}
+        command = [files.get(argument, argument) for argument in external.command]
+        return [
+            *("external", cell.test_hash, cell.split_hash, cell.name.seed),
+            *(self._prints[cell.name.backbone], cell.settings.model_dump()),
+            [p if isinstance(p, str) else self._hash_files([p]) for p in command],
+        ]
 
     def _hash_files(self, files: List[Path]) -> List[str]:
         for path in files:

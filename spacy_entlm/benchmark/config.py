@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Literal, Mapping, Optional, Tuple, Union
 import srsly
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from .commands import External
 from .errors import BenchmarkError
 from .methods import Method, find_method
 
@@ -113,13 +114,32 @@ class Variant(_Strict):
 
 class OwnMethod(_Strict):
     """A method that the config defines: a spaCy factory, settings of the component,
-    and which training it shares with others (else it has its own)."""
+    and which training it shares with others (else it has its own); or a command, with
+    none of these."""
 
-    factory: str
+    factory: str = ""
+    external: Optional[External] = None
     config: Dict[str, Any] = {}
     training: Optional[str] = None
     label_words: bool = False
     transitions: bool = False
+
+    @model_validator(mode="after")
+    def _is_one_or_the_other(self) -> "OwnMethod":
+        if bool(self.factory) == (self.external is not None):
+            raise ValueError("name either a `factory` or an `external` command")
+        others = {"config", "training", "label_words", "transitions"}
+        if self.external is not None and others & self.model_fields_set:
+            raise ValueError("an `external` command has no settings beside it")
+        return self
+
+    def as_method(self, name: str) -> Method:
+        """The method. name (str): Its name."""
+        if self.external is not None:
+            config = self.external.model_dump(mode="json")
+            return Method("", config, training=name, external=True)
+        fields = self.model_dump(exclude={"external"})
+        return Method(**{**fields, "training": self.training or name})
 
 
 class BenchmarkConfig(_Strict):
@@ -145,8 +165,7 @@ class BenchmarkConfig(_Strict):
         if isinstance(self.methods, dict):
             for name, given in self.methods.items():
                 if given is not None:
-                    fields = {**given.model_dump(), "training": given.training or name}
-                    own[name] = Method(**fields)
+                    own[name] = given.as_method(name)
         return {name: find_method(name, own) for name in self.methods}
 
     def chosen_variants(self) -> Dict[str, Variant]:

@@ -39,6 +39,7 @@ class Method:
     distant (Optional[Distant]): A training on the dataset's annotated text, before
         that on the examples.
     examples (bool): Whether it is trained on the examples.
+    external (bool): Whether it is a command, and `config` is an `External`.
     """
 
     factory: str
@@ -48,6 +49,7 @@ class Method:
     transitions: bool = False
     distant: Optional[Distant] = None
     examples: bool = True
+    external: bool = False
 
 
 _VITERBI = {"decoder": {"@misc": "spacy-entlm.viterbi_decoder.v1"}}

@@ -2,7 +2,7 @@
 
 import io
 from pathlib import Path
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from .calibration import add_bins, expected_calibration_error
 from .scores import Groups
@@ -57,10 +57,11 @@ def _repeatable() -> Any:
     return matplotlib.rc_context({"svg.hashsalt": "entlm"})
 
 
-def plot_ablation(summary: Dict[str, Any], path: Path) -> None:
+def plot_ablation(summary: Mapping[str, Any]) -> Tuple[str, Any]:
     """Draw F1 over the values of an ablation, with bands of a standard deviation.
 
-    summary (Dict[str, Any]): From `summarise`. path (Path): .png or .svg.
+    summary (Mapping[str, Any]): From `summarise`.
+    RETURNS (Tuple[str, Any]): Title and figure.
     """
     figure, axes = new_figure()
     points = summary["points"]
@@ -83,7 +84,7 @@ def plot_ablation(summary: Dict[str, Any], path: Path) -> None:
     axes.set_xlabel(AXIS_TITLES.get(summary["ablation"], summary["ablation"]))
     axes.set_ylabel("F1")
     axes.legend()
-    save(figure, path)
+    return f"Ablation: {summary['ablation']}", figure
 
 
 def _lines(points: List[Dict[str, Any]]) -> Dict[Any, Dict[int, Any]]:
@@ -128,6 +129,30 @@ def plot_shots(groups: Groups) -> List[Tuple[str, Any]]:
         axes.legend(fontsize="small")
         figures.append((f"F1 over K, {dataset}", figure))
     return figures
+
+
+def plot_lengths(times: Mapping[str, Any]) -> Tuple[str, Any]:
+    """Draw milliseconds for a sentence over its words, a line per method.
+
+    times (Mapping[str, Any]): From `read_times`.
+    RETURNS (Tuple[str, Any]): Title and figure.
+    """
+    figure, axes = new_figure()
+    lengths = times["lengths"]
+    for method in times["methods"]:
+        points = [
+            (bucket["mean_words"], bucket["milliseconds"][method])
+            for bucket in lengths
+            if method in bucket["milliseconds"]
+        ]
+        if points:
+            axes.plot(*zip(*points), marker="o", markersize=4, label=method)
+    axes.set_yscale("log")
+    axes.set_xlabel("words of a sentence")
+    axes.set_ylabel("milliseconds for a sentence")
+    axes.set_title(times["dataset"])
+    axes.legend(fontsize="small")
+    return f"Decoding time over length, {times['dataset']}", figure
 
 
 def plot_reliability(groups: Groups) -> List[Tuple[str, Any]]:

@@ -1,6 +1,5 @@
-"""Records, and figures of others, as F1 by split and seed."""
+"""Records as F1 by split and seed."""
 
-import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,44 +80,6 @@ def group_records(records: Iterable[Record], gold: str = "io") -> Groups:
     return dict(sorted(groups.items(), key=lambda item: order_key(item[0])))
 
 
-def read_beside(path: Path, groups: Groups, dataset: Optional[str]) -> Groups:
-    """Read figures of others, to stand beside ours.
-
-    path (Path): JSON {"title": ..., "cells": [...]}; a cell has "method", "K" (or
-        "shots"), and either "split", "seed" and "f1", or "mean" and "sd"; it may have
-        "dataset" and "variant".
-    groups (Groups): Ours: what has no group there is left out.
-    dataset (Optional[str]): Of cells that name none.
-    RAISES (BenchmarkError): If the file holds something else.
-    """
-    title, cells = _read_cells(path)
-    found: Groups = {}
-    for cell in cells:
-        try:
-            name = str(cell["method"]).replace("+", "_")
-            shots = int(cell["K"] if "K" in cell else cell["shots"])
-            where = cell.get("dataset", dataset)
-            variant = cell.get("variant")
-            one = (int(cell["split"]), int(cell["seed"])) if "split" in cell else None
-            value = (float(cell["mean"]), float(cell["sd"])) if one is None else None
-            f1 = None if one is None else float(cell["f1"])
-        except (KeyError, TypeError, ValueError) as err:
-            raise BenchmarkError(f"{path}: no figures in {cell!r:.80} ({err})") from err
-        for ours in groups:
-            same = (ours.dataset, ours.shots, ours.method) == (where, shots, name)
-            if same and variant in (None, ours.variant):
-                results = found.setdefault(ours._replace(source=title), Results())
-                if one is not None and f1 is not None:
-                    results.scores[one] = f1
-                results.published = value
-    if not found:
-        raise BenchmarkError(
-            f"{path} has no figures of these datasets, K and methods (for cells that "
-            "name no dataset: --beside-dataset)"
-        )
-    return found
-
-
 def order_key(values: Sequence[Any]) -> Any:
     """Sorts names as people do: methods in their usual order, 5 before 10."""
     known = list(METHODS)
@@ -129,14 +90,3 @@ def order_key(values: Sequence[Any]) -> Any:
         natural = [(0, int(p), "") if p.isdecimal() else (1, 0, p) for p in parts]
         keys.append((rank, natural))
     return keys
-
-
-def _read_cells(path: Path) -> Tuple[str, List[Dict[str, Any]]]:
-    try:
-        data = json.loads(path.read_text(encoding="utf8"))
-    except (OSError, ValueError) as err:
-        raise BenchmarkError(f"cannot read figures from {path}: {err}") from err
-    cells = data.get("cells") if isinstance(data, dict) else None
-    if not isinstance(cells, list) or not all(isinstance(c, dict) for c in cells):
-        raise BenchmarkError(f'{path} holds no figures: it needs a list "cells"')
-    return str(data.get("title") or path.stem), cells

@@ -18,8 +18,9 @@ LAYOUTS: Dict[str, Tuple[Tuple[str, ...], Tuple[str, ...]]] = {
 }
 HEADINGS = {"shots": "K", "method": "method", "variant": "variant"}
 NOTHING = "–"
-# Fields that are named in a table only where they differ.
-OPTIONAL = ("dataset", "backbone", "method", "variant")
+# Fields that are named in a table only where they differ, the last one innermost: rows
+# of others, which have another backbone, stand beside ours.
+OPTIONAL = ("dataset", "method", "variant", "backbone")
 
 
 @dataclass
@@ -123,6 +124,8 @@ def time_table(groups: Groups, layout: Layout, baseline: Optional[str]) -> Table
     seconds: Dict[Group, float] = {}
     for group, results in groups.items():
         own = [r["seconds_test"] for r in results.records if not r["copied"]]
+        # A command may not tell how long prediction took.
+        own = [value for value in own if value is not None]
         if own:
             seconds[group] = sorted(own)[len(own) // 2]
     if not seconds:
@@ -191,16 +194,20 @@ def class_table(groups: Groups, layout: Layout, gold: str = "io") -> Table:
     return Table("F1 by class", [HEADINGS.get(h, h) for h in head], rows, n_names)
 
 
-def difference_table(groups: Groups, baseline: str, **settings: Any) -> Optional[Table]:
+def difference_table(
+    groups: Groups, baselines: Sequence[str], **settings: Any
+) -> Optional[Table]:
     """Paired differences to a baseline, and to figures of others for the same method.
 
     groups (Groups): Ours and those beside them.
-    baseline (str): FIELD=VALUE, eg "method=bert_tagger" or "variant=lm, virtual".
+    baselines (Sequence[str]): FIELD=VALUE, eg "method=bert_tagger" or "variant=lm,
+        virtual".
     settings: Of `paired_difference`.
     RETURNS (Optional[Table]): None if there is nothing to compare.
     RAISES (BenchmarkError): If the baseline is no field, or no group has it.
     """
-    pairs = _pairs(groups, baseline)
+    pairs = [pair for name in baselines or [""] for pair in _pairs(groups, name)]
+    pairs = list(dict.fromkeys(pairs))
     rows = []
     for group, other in pairs:
         found = paired_difference(
@@ -241,7 +248,7 @@ def _pairs(groups: Groups, baseline: str) -> List[Tuple[Group, Group]]:
     pairs = [
         (group._replace(source=""), group)
         for group, results in groups.items()
-        if group.source and results.scores
+        if group.source and results.scores and group._replace(source="") in groups
     ]
     if not baseline:
         return pairs

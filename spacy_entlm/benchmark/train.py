@@ -20,8 +20,10 @@ from ..corpus.readers import read_docs
 from ..scoring import score_entities
 from .calibration import calibration_bins
 from .cells import Cell, Job
+from .commands import External
 from .config import Lexicon
 from .data import DatasetReader, entity_counts
+from .external import run_external
 from .methods import Distant
 
 logger = logging.getLogger("spacy.entlm")
@@ -46,14 +48,17 @@ def run_job(job: Job, reader: DatasetReader) -> List[Dict[str, Any]]:
     results: Dict[str, Dict[str, Any]] = {}
     for cell in job.cells:
         start = time.perf_counter()
+        if cell.method.external:
+            results[cell.key] = _run_external(cell, examples, reader)
+            continue
         if not cell.method.factory:
             predict, words, spans_key = _lexicon_matches(cell, reader.nlp), None, None
         else:
             if trained is None:
-                nlp = trained = _train(cell, examples, reader.config.lang)
+                nlp = trained = train_cell(cell, examples, reader.config.lang)
                 seconds = time.perf_counter() - start
             else:
-                nlp = _adopt(cell, trained, examples, reader.config.lang)
+                nlp = adopt_training(cell, trained, examples, reader.config.lang)
             pipe: Any = nlp.get_pipe(nlp.pipe_names[-1])
             predict, words = _pipe(nlp), getattr(pipe, "label_data", None)
             spans_key = _spans_key(pipe)
@@ -71,7 +76,11 @@ def run_job(job: Job, reader: DatasetReader) -> List[Dict[str, Any]]:
     return records
 
 
-def _train(cell: Cell, examples: List[Doc], lang: str) -> Language:
+def train_cell(cell: Cell, examples: List[Doc], lang: str) -> Language:
+    """A pipeline of a cell's method, trained.
+
+    cell (Cell): The cell. examples (List[Doc]): Its split. lang (str): Of the text.
+    """
     nlp = spacy.blank(lang)
     nlp.add_pipe(cell.method.factory, config=cell.method.config)
     settings, method = cell.settings, cell.method
@@ -113,8 +122,14 @@ def _train_distantly(
     )
 
 
-def _adopt(cell: Cell, trained: Language, examples: List[Doc], lang: str) -> Language:
-    """A pipeline of another method with the trained weights."""
+def adopt_training(
+    cell: Cell, trained: Language, examples: List[Doc], lang: str
+) -> Language:
+    """A pipeline of a cell's method with the weights of another.
+
+    cell (Cell), examples (List[Doc]), lang (str): As in `train_cell`.
+    trained (Language): The pipeline of another method of the same training.
+    """
     source: Any = trained.get_pipe(trained.pipe_names[-1])
     nlp = spacy.blank(lang)
     pipe: Any = nlp.add_pipe(cell.method.factory, config=cell.method.config)
@@ -166,6 +181,28 @@ def _lexicon_matches(cell: Cell, nlp: Language) -> Predict:
     return predict
 
 
+def _run_external(
+    cell: Cell, examples: List[Doc], reader: DatasetReader
+) -> Dict[str, Any]:
+    gold, name = reader.test_docs(), cell.name
+    fields = {**cell.settings.model_dump(), **name._asdict()}
+    fields["backbone"] = cell.backbone.path
+    found = run_external(
+        External.model_validate(cell.method.config),
+        examples,
+        [_bare(reader.nlp, doc) for doc in gold],
+        fields,
+    )
+    return {
+        "entities": entity_counts(examples),
+        "seconds_train": round(found.seconds_train, 3),
+        "label_words": None,
+        **_score(found.docs, gold, None),
+        "seconds_test": found.seconds_test,
+        "external_versions": found.versions,
+    }
+
+
 def _spans_key(pipe: Any) -> Optional[str]:
     """The span group in which a component leaves its confidences."""
     key = getattr(pipe, "cfg", {}).get("spans_key")
@@ -178,6 +215,13 @@ def _evaluate(
     start = time.perf_counter()
     predicted = list(predict(gold))
     seconds = time.perf_counter() - start
+    outcome = _score(predicted, gold, spans_key)
+    return {**outcome, "seconds_test": round(seconds, 3)}
+
+
+def _score(
+    predicted: List[Doc], gold: List[Doc], spans_key: Optional[str]
+) -> Dict[str, Any]:
     examples = [Example(x, doc) for x, doc in zip(predicted, gold)]
     scores = score_entities(examples)
     return {
@@ -185,7 +229,6 @@ def _evaluate(
         "bio": scores["bio"],
         "n_test": len(gold),
         "calibration": calibration_bins(predicted, gold, spans_key),
-        "seconds_test": round(seconds, 3),
     }
 
 

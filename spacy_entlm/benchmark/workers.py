@@ -3,8 +3,10 @@
 import logging
 import multiprocessing
 import os
+import signal
 import sys
 import threading
+import time
 import traceback
 from collections import deque
 from multiprocessing.connection import Connection, wait
@@ -165,12 +167,21 @@ def _end_with_parent() -> None:
 
     def watch() -> None:
         wait([parent.sentinel])
+        # A signal lets the job end a command that it runs; a second thread could not.
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(GRACE_SECONDS)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
 
 
+def _stop(*_: Any) -> None:
+    """A signal handler: unwinds what runs."""
+    raise SystemExit(1)
+
+
 def _prepare_process(settings: WorkerSettings) -> None:
+    signal.signal(signal.SIGTERM, _stop)
     _end_with_parent()
     os.environ[TOKENIZER_THREADS] = "false"
     if settings.log is not None:

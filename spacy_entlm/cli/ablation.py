@@ -207,7 +207,7 @@ def _run(
         summary_lines,
         write_json,
     )
-    from ..benchmark.plots import HOW_TO_GET, has_matplotlib, plot_ablation
+    from ..benchmark.plots import HOW_TO_GET, has_matplotlib, plot_ablation, save
     from ..benchmark.run import run_benchmark
 
     def notify(line: str) -> None:
@@ -228,7 +228,7 @@ def _run(
     write_json(path, summary)
     echo_lines([*summary_lines(summary), f"Wrote {path}"])
     if has_matplotlib():
-        plot_ablation(summary, path.with_suffix(plot))
+        save(plot_ablation(summary)[1], path.with_suffix(plot))
         echo_lines([f"Wrote {path.with_suffix(plot)}"])
     else:
         echo_lines([HOW_TO_GET])

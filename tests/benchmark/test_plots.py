@@ -60,7 +60,9 @@ def test_an_ablation_is_drawn_over_its_values(tmp_path, values):
     points.append({"name": "lost", "value": values[0], "results": []})
     summary = {"ablation": "threshold", "points": points}
     for name in ("a.svg", "b.svg", "a.png"):
-        plots.plot_ablation(summary, tmp_path / name)
+        title, figure = plots.plot_ablation(summary)
+        assert title == "Ablation: threshold"
+        plots.save(figure, tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 

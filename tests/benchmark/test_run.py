@@ -9,10 +9,12 @@ import time
 import pytest
 
 from spacy_entlm.benchmark.cells import Planner, make_jobs
+from spacy_entlm.benchmark.data import DatasetReader
 from spacy_entlm.benchmark.errors import BenchmarkError
 from spacy_entlm.benchmark.records import read_records
 from spacy_entlm.benchmark.run import run_benchmark
 from spacy_entlm.benchmark.workers import Outcome, run_jobs
+from spacy_entlm.corpus.tags import doc_to_tags
 
 FIELDS = (
     *("dataset", "shots", "split", "seed", "backbone", "method", "variant", "key"),
@@ -89,6 +91,31 @@ def test_a_shared_training_gives_what_an_own_one_gives(
     assert shared.records[1]["io"]["f"] > 0.3
     assert shared.records[0]["key"] != shared.records[1]["key"]
     assert shared.records[1]["key"] == alone.records[0]["key"]
+
+
+def test_a_sentence_longer_than_a_window_is_no_trouble(
+    make, raw_config, inline, tmp_path
+):
+    """All test sentences as one, read in windows of a few pieces: in the training, too,
+    and no word is lost."""
+    reader = DatasetReader("tiny", make().datasets["tiny"])
+    docs = reader.test_docs()
+    line = {
+        "text": [token.text for doc in docs for token in doc],
+        "label": [tag for doc in docs for tag in doc_to_tags(doc)],
+    }
+    raw_config["datasets"]["tiny"]["data"] = str(tmp_path / "data")
+    (tmp_path / "data" / "5shot").mkdir(parents=True)
+    for name in ("test.jsonl", "5shot/1.jsonl"):
+        (tmp_path / "data" / name).write_text(json.dumps(line) + "\n")
+    short = {"component": {"model": {"window": 16, "stride": 8}}}
+    methods = ["entlm", "entlm_struct", "nnshot", "structshot"]
+    config = make(methods=methods, variants={"short": short}, settings={"epochs": 25})
+    result = run_benchmark(config, tmp_path / "out")
+    assert not result.errors
+    assert [r["method"] for r in result.records] == methods
+    assert {r["n_test"] for r in result.records} == {1}
+    assert result.records[0]["io"]["f"] > 0.5
 
 
 def test_a_folder_with_other_records_of_a_cell_is_refused(make, inline, tmp_path):

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from spacy_entlm.benchmark.beside import PAPER, read_beside
 from spacy_entlm.benchmark.errors import BenchmarkError
-from spacy_entlm.benchmark.scores import group_records, read_all, read_beside
+from spacy_entlm.benchmark.scores import group_records, read_all
 from spacy_entlm.benchmark.tables import (
     calibration_table,
     choose_layout,
@@ -93,17 +94,17 @@ def test_gold_of_either_kind_can_be_shown():
 
 
 def test_differences_are_paired(groups):
-    table = difference_table(groups, "method=structshot")
+    table = difference_table(groups, ["method=structshot"])
     assert len(table.rows) == 2
     assert table.rows[0] == [
         *("conll", "5", "entlm", "structshot"),
         *("-4.00", "-4.00 to -4.00", "-4.0, -4.0"),
     ]
-    assert difference_table(groups, "") is None
+    assert difference_table(groups, []) is None
     with pytest.raises(BenchmarkError, match="no method is 'x': there is entlm, str"):
-        difference_table(groups, "method=x")
+        difference_table(groups, ["method=x"])
     with pytest.raises(BenchmarkError, match="--baseline is FIELD=VALUE"):
-        difference_table(groups, "entlm")
+        difference_table(groups, ["entlm"])
 
 
 def test_figures_of_others_stand_beside_ours(groups, tmp_path):
@@ -115,12 +116,12 @@ def test_figures_of_others_stand_beside_ours(groups, tmp_path):
     cells.append({"method": "nobody", "K": 10, "mean": 1, "sd": 1})
     path = tmp_path / "theirs.json"
     path.write_text(json.dumps({"title": "theirs", "cells": cells}))
-    others = read_beside(path, groups, "conll")
+    others = read_beside(path, groups, "conll").groups
     both = {**groups, **others}
     table = f1_table(both, choose_layout("auto", list(both)))
     assert [row[0] for row in table.rows] == ["entlm", "entlm (theirs)", "structshot"]
     assert table.rows[1][1:] == ["10.00 (0.00) n=2", "49.59 (8.30)"]
-    (row,) = difference_table(both, "").rows
+    (row,) = difference_table(both, []).rows
     assert row[2:5] == ["entlm", "entlm (theirs)", "+7.50"]
     with pytest.raises(BenchmarkError, match="has no figures of these datasets"):
         read_beside(path, groups, None)
@@ -197,3 +198,73 @@ def test_records_of_two_runs_are_put_together(tmp_path):
     (tmp_path / "a" / "records.jsonl").write_text("")
     with pytest.raises(BenchmarkError, match="no records in"):
         read_all([tmp_path / "a"])
+
+
+def test_figures_of_the_paper_stand_beside_ours():
+    records = [
+        record(40, dataset="conll03", method=method, shots=shots)
+        for method in ("entlm", "bert_tagger")
+        for shots in (5, 10)
+    ]
+    groups = group_records(records)
+    beside = read_beside(PAPER, groups, None, "table1")
+    both = {**groups, **beside.groups}
+    found = rows(f1_table(both, choose_layout("table1", list(both))))
+    paper = "bert-base-cased (paper)"
+    assert found["conll03", "entlm", paper] == ["49.59 (8.30)", "64.79 (3.86)"]
+    assert found["conll03", "bert_tagger", paper][0] == "41.87 (12.12)"
+    assert len(found) == 4
+    assert difference_table(both, []) is None
+    assert any("NAACL 2022" in note for note in beside.notes)
+    # Ratios of the paper's Table 4.
+    seconds = beside.seconds["conll03"]
+    ratios = {name: value / seconds["bert_tagger"] for name, value in seconds.items()}
+    assert ratios["entlm"] == pytest.approx(1.08, abs=0.005)
+    assert ratios["template_ner"] == pytest.approx(757, abs=0.5)
+
+
+@pytest.mark.parametrize(
+    "layout, variant, row, figure",
+    [
+        ("table5", "", ("bert-base-cased, further pre-trained",), "56.82"),
+        ("table3", "lm, virtual", ("lm, virtual", "bert-base-cased (paper)"), "42.65"),
+    ],
+)
+def test_tables_of_the_paper_are_shown_in_their_layouts(layout, variant, row, figure):
+    groups = group_records([record(40, dataset="conll03", variant=variant)])
+    beside = read_beside(PAPER, groups, None, layout).groups
+    both = {**groups, **beside}
+    found = rows(f1_table(both, choose_layout(layout, list(both))))
+    (shown,) = [cells for names, cells in found.items() if set(row) <= set(names)]
+    assert shown[0].startswith(figure)
+
+
+def test_figures_of_the_paper_are_complete_and_plausible():
+    """Every table of the paper has all of its cells, each once."""
+    cells = json.loads(PAPER.read_text())["cells"]
+    names = ("dataset", "method", "variant", "K", "backbone")
+    assert len({tuple(cell.get(n) for n in names) for cell in cells}) == len(cells)
+    assert len(cells) == 3 * 6 * 4 + 6 * 3 * 2 + 3 * 2
+    assert all(30 < cell["mean"] < 80 and 0 < cell["sd"] < 13 for cell in cells)
+    best = {(c["dataset"], c["K"], c["method"]): c["mean"] for c in cells[:72]}
+    gains = [
+        best[data, k, "entlm_struct"] - best[data, k, "entlm"]
+        for data in ("conll03", "ontonotes", "mit_movie")
+        for k in (5, 10, 20, 50)
+    ]
+    assert all(0.9 < gain < 2.6 for gain in gains)
+
+
+def test_baselines_may_be_several(groups):
+    table = difference_table(groups, ["method=structshot", "method=entlm"])
+    assert [row[2:4] for row in table.rows] == [
+        *([["entlm", "structshot"]] * 2),
+        *([["structshot", "entlm"]] * 2),
+    ]
+
+
+def test_a_command_that_told_no_times_is_left_out():
+    records = [record(1), record(1, method="mine", seconds_test=None)]
+    groups = group_records(records)
+    table = time_table(groups, choose_layout("auto", list(groups)), None)
+    assert [row[0] for row in table.rows] == ["entlm"]

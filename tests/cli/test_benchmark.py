@@ -185,9 +185,53 @@ def test_report_holds_plots(entlm):
     assert Path("r.1.svg").read_text().startswith("<?xml")
 
 
+TIMES = {
+    **{"dataset": "tiny", "sentences": 2, "words": 9, "machine": "A chip", "notes": []},
+    "methods": {"bert_tagger": {"paper_batch": {"batch_size": 8, "seconds": [2.0]}}},
+    "lengths": [{"mean_words": 5.0, "milliseconds": {"bert_tagger": 1.0}}],
+}
+CELL = {"dataset": "tiny", "method": "entlm", "K": 5, "mean": 12.34, "sd": 5.67}
+POINT = {"name": "1", "value": 1, "results": []}
+
+
+def test_report_shows_times_curves_and_figures_of_others(entlm, monkeypatch):
+    """One page with all of it; without records, what else is given."""
+    TIMES["methods"]["bert_tagger"]["best"] = {"batch_size": 8, "seconds": [1.0]}
+    Path("times.json").write_text(json.dumps(TIMES))
+    paper = {"title": "paper", "backbone": "big", "cells": [CELL], "notes": ["Noted."]}
+    paper["decoding_time"] = {"seconds": {"tiny": {"bert_tagger": 8.57}}}
+    Path("paper.json").write_text(json.dumps(paper))
+    result = {"method": "entlm", "shots": 5, "mean": 4.0, "sd": 1.0}
+    points = [{**POINT, "results": [result]}]
+    Path("curve.json").write_text(json.dumps({"ablation": "top-k", "points": points}))
+    monkeypatch.setattr("spacy_entlm.benchmark.beside.PAPER", Path("paper.json"))
+    entlm("benchmark", "c.yml", "out", "--set", 'methods=["entlm","bert_tagger"]')
+    output = entlm("report", "benchmark", "out", "--paper", "--times", "times.json")
+    assert "| entlm | big (paper) | 12.34 (5.67) |" in output
+    assert "Noted." in output
+    assert "| bert_tagger | 8 | 2.00 | 1.00 | 8 | 1.00 | 1.00 | 8.57 | 1.00 |" in output
+    # Differences to the tagger without being asked.
+    assert "| tiny | 5 | entlm" in output
+    assert "--baseline" not in output
+    output = entlm("report", "benchmark", "--times", "times.json", "--paper")
+    assert output.startswith("## Decoding time, tiny")
+    assert "| 8.57 | 1.00 |" in output
+    pytest.importorskip("matplotlib")
+    options = ["--times", "times.json", "--curve", "curve.json", "--out", "r.html"]
+    entlm("report", "benchmark", "out", *options)
+    page = Path("r.html").read_text()
+    assert "<h2>Decoding time over length, tiny</h2>" in page
+    assert "<h2>Ablation: top-k</h2>" in page
+    assert page.count("<svg") == 3
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [
+        ([], "name the folder of a run, --times or --curve"),
+        (["out", "--times", "c.yml"], "cannot read decoding times"),
+        (["out", "--curve", "words.json"], "words.json is no curve of `ablation`"),
+        (["out", "--paper"], "has no figures of these datasets"),
         (["none"], "cannot read none"),
         (["out", "--layout", "x"], "--layout is one of auto"),
         (["out", "--gold", "x"], "--gold is one of io, bio"),
