@@ -52,8 +52,8 @@ def build_viterbi_decoder(
     transitions (Optional[Union[str, Path]]): Annotated text, .spacy or JSON lines,
         from which transitions are counted when the pipeline is initialised. None: from
         the training examples.
-    require (bool): Whether that text has to be there; if not, and it is not,
-        transitions are counted from the training examples, too.
+    require (bool): Whether that text has to be there and to have entities of the
+        classes; if not, the training examples serve where it does not.
     RAISES (ValueError): If tau is out of range.
     """
     if tau is None:
@@ -108,7 +108,7 @@ class ViterbiDecoder:
         get_examples (Callable[[], Iterable[Example]]): Annotated examples.
         labels (Tuple[str, ...]): The classes; other entities do not count.
         RAISES (CorpusError): If the annotated text cannot be read.
-            (ValueError): If it has no entity of these classes.
+            (ValueError): If it has no entity of these classes and is required.
         """
         references = [eg.reference for eg in get_examples()]
         path = self.transitions
@@ -118,7 +118,9 @@ class ViterbiDecoder:
         language = references[0].vocab.lang if references else ANY_LANGUAGE
         docs, _ = read_docs(path, spacy.blank(language or ANY_LANGUAGE))
         counts = count_transitions(docs, labels)
-        if not counts.n_inside:
+        if not counts.n_inside and not self.require:
+            counts = count_transitions(references, labels)
+        elif not counts.n_inside:
             raise ValueError(
                 f"{path} has no entity of the classes {', '.join(labels)}: annotate it "
                 f"with these, or leave the decoder's setting transitions out"

@@ -315,6 +315,9 @@ def test_annotated_text_without_these_classes_is_refused(tmp_path):
     decoder = build_viterbi_decoder(transitions=path)
     with pytest.raises(ValueError, match="no entity of the classes PER, LOC"):
         decoder.initialize(examples(annotated_doc(["x"])), LABELS)
+    decoder = build_viterbi_decoder(transitions=path, require=False)
+    decoder.initialize(examples(annotated_doc(["x"], (0, 1, "PER"))), LABELS)
+    assert decoder.counts == TransitionCounts(start_inside=1)
 
 
 def test_counts_are_saved_and_settings_are_not():

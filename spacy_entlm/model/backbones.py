@@ -79,7 +79,8 @@ def _recorded(path: Path) -> str:
 @functools.cache
 def _say_that_larger_is_better(name: str) -> None:
     logger.info(
-        "Backbone %s, a small one that comes with the package. A larger one gives "
+        "Backbone %s, a small one that comes with the package. With many examples, "
+        "or for classes unlike people, places and organisations, a larger one gives "
         'better results: name = "bert-base-cased" under [components.entlm_ner.model], '
         "or --vars.backbone bert-base-cased with the project",
         name,

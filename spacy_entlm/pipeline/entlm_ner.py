@@ -24,7 +24,7 @@ logger = logging.getLogger("spacy.entlm")
 default_config = """
 [model]
 @architectures = "spacy-entlm.EntLM.v1"
-name = "bert-base-cased"
+name = "entlm-mini"
 window = null
 stride = null
 max_batch_pieces = null

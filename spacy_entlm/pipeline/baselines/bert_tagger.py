@@ -20,7 +20,7 @@ from .tags import BIO, IO, SCHEMES, BioDecoder, tag_names, tag_targets
 default_config = """
 [model]
 @architectures = "spacy-entlm.Tagger.v1"
-name = "bert-base-cased"
+name = "entlm-mini"
 window = null
 stride = null
 max_batch_pieces = null

@@ -1,0 +1,50 @@
+"""The backbone that comes with the package."""
+
+import json
+
+import pytest
+import spacy
+import torch
+from safetensors.torch import load_file
+from spacy.training import Example
+
+from spacy_entlm.model.backbones import ASSETS, ENTLM_MINI
+from spacy_entlm.training.schedule import suitable_learn_rate
+
+FOLDER = ASSETS / ENTLM_MINI
+MAX_BYTES = 48_000_000
+
+
+def test_it_is_small_and_says_where_it_comes_from():
+    weights = FOLDER / "model.safetensors"
+    assert weights.stat().st_size <= MAX_BYTES
+    dtypes = {tensor.dtype for tensor in load_file(weights).values()}
+    assert dtypes == {torch.float16}
+    card = (FOLDER / "MODEL_CARD.md").read_text(encoding="utf8")
+    for word in ("Apache", "Wikipedia", "Wikinews", "CC BY", "seed", "held-out"):
+        assert word in card
+    assert "Apache License" in (FOLDER / "LICENSE").read_text(encoding="utf8")
+    assert "learn_rate" in json.loads((FOLDER / "pretrain.json").read_text())
+
+
+def test_transformers_loads_it_as_any_masked_lm():
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(FOLDER, local_files_only=True)
+    lm = AutoModelForMaskedLM.from_pretrained(FOLDER, local_files_only=True)
+    encoded = tokenizer("Berlin is the capital of [MASK].", return_tensors="pt")
+    (position,) = torch.where(encoded.input_ids[0] == tokenizer.mask_token_id)
+    with torch.no_grad():
+        best = lm(**encoded).logits[0, position].topk(20).indices[0]
+    assert "germany" in tokenizer.convert_ids_to_tokens(best)
+
+
+@pytest.mark.parametrize("factory", ["entlm_ner", "bert_tagger"])
+def test_it_is_what_a_component_uses_if_none_is_named(factory):
+    nlp = spacy.blank("en")
+    nlp.add_pipe(factory)
+    entities = {"entities": [(0, 3, "PER"), (9, 15, "LOC")]}
+    example = Example.from_dict(nlp.make_doc("Ann left London."), entities)
+    nlp.initialize(lambda: [example])
+    assert nlp.get_pipe(factory).model.shims[0].network.masked_lm.width == 384
+    assert suitable_learn_rate(ENTLM_MINI) > 0
