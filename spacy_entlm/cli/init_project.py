@@ -16,6 +16,7 @@ PARTS = (
     "project.yml",
     "configs/*.cfg",
     "project/scripts/*.py",
+    "project/benchmarks/speed*.py",
     "project/assets/**/*",
     "project/benchmarks/configs/benchmark.yml",
     "project/benchmarks/configs/quick.yml",

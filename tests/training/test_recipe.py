@@ -54,12 +54,12 @@ def test_every_form_of_example_teaches_the_same(
     assert len(losses[0][NAME]) == 2
 
 
-def test_an_empty_pipeline_gets_the_component(annotated, bert, monkeypatch):
-    """Called without more it wants the default backbone, which is not here."""
+def test_an_empty_pipeline_gets_the_component(annotated):
+    """With the backbone that comes with the package."""
     nlp = spacy.blank("en")
-    with pytest.raises(ValueError, match="bert-base-cased"):
-        spacy_entlm.train(nlp, annotated)
+    spacy_entlm.train(nlp, annotated, epochs=1)
     assert nlp.pipe_names == [NAME]
+    assert nlp.config["components"][NAME]["model"]["name"] == "entlm-mini"
 
 
 def test_what_was_trained_predicts(nlp, annotated, entities, fit):
