@@ -15,6 +15,7 @@ from . import (  # noqa: F401
     debug,
     init_project,
     lexicon,
+    lexicon_mine,
     lexicon_wikidata,
     pretrain,
     report,

@@ -148,3 +148,28 @@ def test_wikidata_without_httpx_says_what_to_install(lexicon, monkeypatch):
     result = lexicon("wikidata", "out.jsonl", "--config", "map.json")
     assert result.exit_code == 1
     assert "pip install 'spacy-entlm[wikidata]'" in result.stderr
+
+
+def test_mine_finds_names_in_plain_text(lexicon):
+    Path("text.txt").write_text("the Accra Bank\nHo Bank and Accra Bank\n")
+    Path("patterns.json").write_text('{"ORG": {"last": ["Bank"]}}')
+    result = lexicon("mine", "text.txt", "out.jsonl", "--patterns", "patterns.json")
+    assert result.exit_code == 0, result.stderr
+    assert "2 entries, 2 with a weight" in result.stdout
+    first = json.loads(Path("out.jsonl").read_text().splitlines()[0])
+    assert first == {
+        **{"name": "Accra Bank", "label": "ORG"},
+        **{"weight": 2.0, "source": "mined"},
+    }
+
+
+def test_mine_says_when_there_is_nothing(lexicon):
+    Path("text.txt").write_text("nothing here\n")
+    Path("patterns.json").write_text('{"ORG": {"last": ["Bank"]}}')
+    result = lexicon("mine", "text.txt", "out.jsonl", "--patterns", "patterns.json")
+    assert result.exit_code == 1
+    assert "no words look like these patterns" in result.stderr
+    assert not Path("out.jsonl").exists()
+    result = lexicon("mine", "none.txt", "out.jsonl", "--patterns", "patterns.json")
+    assert result.exit_code == 1
+    assert "no such file" in result.stderr

@@ -1,0 +1,218 @@
+"""Names found in plain text by the words that they begin or end with: "University of
+Ghana", "Harbour Bridge", "Dr. Osei"."""
+
+import calendar
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import (
+    Any,
+    Collection,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
+
+import srsly
+from spacy.tokens import Doc
+
+from ..corpus.errors import CorpusError
+from .entries import Entry
+from .labels import check_label
+
+SOURCE = "mined"
+LAST, FIRST, BEFORE, FIRST_FROM = "last", "first", "before", "first_from"
+KEYS = (LAST, FIRST, BEFORE, FIRST_FROM)
+# Words in lower case that a name may hold, and which of them stand in a person's.
+PARTICLES = frozenset(("de", "la", "da", "di", "del", "van", "von", "bin", "al", "ibn"))
+CONNECTORS = (PARTICLES - {"ibn"}) | {"of", "the", "and", "&", "for", "le", "du"}
+TWO_CONNECTORS = (("of", "the"), ("for", "the"))
+AND = "and"
+# Capitalised wherever they stand, and never a name of their own.
+CALENDAR = frozenset((*calendar.month_name[1:], *calendar.day_name))
+# Words of a name: before one that it ends with, after one that it begins with, and of
+# a person's.
+MOST_BEFORE, MOST_AFTER, MOST_OF_PERSON = 6, 4, 4
+# A name found under two labels needs this many times as many places with the one.
+CLEARLY = 2
+
+
+@dataclass
+class NamePatterns:
+    """How names of each label look.
+
+    last (Dict[str, str]): Word that a name ends with -> label.
+    first (Dict[Tuple[str, ...], str]): One or two words that it begins with -> label.
+    before (Dict[str, str]): Word before a name and no part of it -> label.
+    given (Dict[str, str]): Word that begins a name of a few words, as given names do
+        -> label.
+    known (Dict[str, Set[str]]): Word that is a name by itself -> its labels.
+    """
+
+    last: Dict[str, str] = field(default_factory=dict)
+    first: Dict[Tuple[str, ...], str] = field(default_factory=dict)
+    before: Dict[str, str] = field(default_factory=dict)
+    given: Dict[str, str] = field(default_factory=dict)
+    known: Dict[str, Set[str]] = field(default_factory=dict)
+
+
+def read_patterns(path: Path, lexicon: Sequence[Entry] = ()) -> NamePatterns:
+    """Read how names look.
+
+    path (Path): JSON, {label: {"last": [words], "first": [words], "before": [words],
+        "first_from": source}}: `first_from` takes the lexicon's names of a source.
+    lexicon (Sequence[Entry]): Names that are known.
+    RAISES (CorpusError): If the file cannot be read, or says something else.
+    """
+    try:
+        data = srsly.json_loads(path.read_text(encoding="utf8"))
+    except (OSError, ValueError) as err:
+        raise CorpusError(f"cannot be read as JSON: {err}", path=path) from err
+    if not isinstance(data, dict) or not data:
+        raise CorpusError('holds no {label: {"last": [words], ...}}', path=path)
+    patterns = NamePatterns()
+    for entry in lexicon:
+        patterns.known.setdefault(entry.name, set()).add(entry.label)
+    for label, given in data.items():
+        check_label(label)
+        _check_keys(label, given, path)
+        patterns.last.update(dict.fromkeys(given.get(LAST, []), label))
+        patterns.before.update(dict.fromkeys(given.get(BEFORE, []), label))
+        for phrase in given.get(FIRST, []):
+            patterns.first[tuple(phrase.split())] = label
+        source = given.get(FIRST_FROM)
+        names = [entry.name for entry in lexicon if source and entry.source == source]
+        if source is not None and not names:
+            raise CorpusError(
+                f"{label}: the lexicon has no name with the source {source!r}",
+                path=path,
+            )
+        for name in names:
+            patterns.given[name] = label
+    return patterns
+
+
+def mine_names(
+    docs: Iterable[Doc], patterns: NamePatterns, stop_words: Collection[str] = ()
+) -> List[Entry]:
+    """Find names in plain text.
+
+    docs (Iterable[Doc]): The text.
+    patterns (NamePatterns): How names look; names that are known are not found again.
+    stop_words (Set[str]): In lower case; a name does not begin with one.
+    RETURNS (List[Entry]): In the order in which they first come, with the number of
+        places as weight. A name that is found under several labels has the one that
+        is clearly more frequent, else none.
+    """
+    counts: Dict[str, Counter] = defaultdict(Counter)
+    for doc in docs:
+        words = [token.text for token in doc]
+        for run in _capitalised_runs(words):
+            for part in _parts(run, stop_words):
+                name, label = _match(part, patterns, stop_words)
+                if label is not None:
+                    counts[" ".join(name)][label] += 1
+    entries = []
+    for text, labels in counts.items():
+        (label, count), *others = labels.most_common()
+        unclear = bool(others) and others[0][1] * CLEARLY > count
+        if not unclear and text not in patterns.known:
+            entries.append(Entry(text, label, float(count), SOURCE))
+    return entries
+
+
+def _check_keys(label: str, given: Any, path: Path) -> None:
+    if not isinstance(given, dict) or not set(given) <= set(KEYS):
+        raise CorpusError(f"{label}: may have {', '.join(KEYS)}", path=path)
+    for key in (LAST, FIRST, BEFORE):
+        words = given.get(key, [])
+        good = isinstance(words, list) and all(isinstance(w, str) for w in words)
+        if not good or not all(words):
+            raise CorpusError(f"{label}: {key} must be a list of words", path=path)
+    if not isinstance(given.get(FIRST_FROM, ""), str):
+        raise CorpusError(f"{label}: {FIRST_FROM} must be a source", path=path)
+
+
+def _is_capitalised(word: str) -> bool:
+    return word[:1].isupper() and word not in CALENDAR
+
+
+def _capitalised_runs(words: Sequence[str]) -> Iterator[List[str]]:
+    """Capitalised words beside each other, and connectors between them."""
+    start, n = 0, len(words)
+    while start < n:
+        if not _is_capitalised(words[start]):
+            start += 1
+            continue
+        end = start + 1
+        while end < n:
+            # "of the" connects as "of" does.
+            gap = 0
+            if words[end] in CONNECTORS:
+                gap = 2 if tuple(words[end : end + 2]) in TWO_CONNECTORS else 1
+            if end + gap >= n or not _is_capitalised(words[end + gap]):
+                break
+            end += gap + 1
+        yield list(words[start:end])
+        start = end
+
+
+def _parts(run: List[str], stop_words: Collection[str]) -> Iterator[List[str]]:
+    """A run cut at each "and", without stop words and connectors around it."""
+    parts: List[List[str]] = [[]]
+    for word in run:
+        if word == AND:
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    for part in parts:
+        while part and (part[0] in CONNECTORS or part[0].lower() in stop_words):
+            part = part[1:]
+        while part and part[-1] in CONNECTORS:
+            part = part[:-1]
+        if len(part) > 1:
+            yield part
+
+
+def _match(
+    part: List[str], patterns: NamePatterns, stop_words: Collection[str]
+) -> Tuple[List[str], Optional[str]]:
+    """The name in a part and its label, None if it looks like none."""
+    for i in range(min(len(part) - 1, MOST_BEFORE), 0, -1):
+        label = patterns.last.get(part[i])
+        if label is not None:
+            return part[: i + 1], label
+    for i in range(len(part)):
+        for n in (2, 1):
+            label = patterns.first.get(tuple(part[i : i + n]))
+            if label is not None and 0 < len(part) - i - n <= MOST_AFTER:
+                return part[i:], label
+    return _match_person(part, patterns, stop_words)
+
+
+def _match_person(
+    part: List[str], patterns: NamePatterns, stop_words: Collection[str]
+) -> Tuple[List[str], Optional[str]]:
+    label = patterns.given.get(part[0])
+    name = part
+    if label is None:
+        label, name = patterns.before.get(part[0]), part[1:]
+    elif len(part) < 2:
+        return [], None
+    if label is None:
+        return [], None
+    end = 1
+    while end < min(len(name), MOST_OF_PERSON) and (
+        _is_capitalised(name[end]) or (name[end] in PARTICLES and end + 1 < len(name))
+    ):
+        end += 1
+    name = name[:end]
+    others = any(label not in patterns.known.get(word, {label}) for word in name)
+    if others or any(word in patterns.before for word in name):
+        return [], None
+    return ([], None) if name[0].lower() in stop_words else (name, label)
