@@ -15,14 +15,17 @@ import sys
 from pathlib import Path
 from typing import List, Optional
 
+import srsly
 import typer
 
 from spacy_entlm.cli._util import atomic_output, echo_lines, one_line_errors
 from spacy_entlm.corpus.errors import CorpusError
+from spacy_entlm.label_words.own import prefer_own
 from spacy_entlm.label_words.search import DATA_LM
-from spacy_entlm.label_words.words import read_label_words
+from spacy_entlm.label_words.words import LabelWords, read_label_words
 from spacy_entlm.lexicon.readers import read_lexicon
 from spacy_entlm.lexicon.writers import write_lexicon
+from spacy_entlm.model.recommended import read_recommended
 
 app = typer.Typer(no_args_is_help=True, help=__doc__)
 LEXICON_FILE = "lexicon.jsonl"
@@ -91,8 +94,21 @@ def search(
             if method == DATA_LM:  # few words are in both counts of a short text
                 options.append("--smoothing")
             _entlm("search", text, target, *options, "--gpu-id", str(gpu_id))
+            _prefer_own(target, read_recommended(backbone).label_words)
         else:
             echo_lines(["Label words will be taken from the examples"])
+
+
+def _prefer_own(path: Path, own: LabelWords) -> None:
+    """Write the backbone's own label words over those that were found."""
+    found = read_label_words(path)
+    preferred = prefer_own(found, own)
+    changed = [label for label in found if preferred[label] != found[label]]
+    if changed:
+        with atomic_output(path) as temporary:
+            srsly.write_json(temporary, preferred)
+        lines = [f"  {label} {', '.join(preferred[label])}" for label in changed]
+        echo_lines(["Instead the words that the backbone learned with:", *lines])
 
 
 def _entlm(*arguments: object) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Collection, Dict, Iterable, List, NamedTuple, Optional, 
 from thinc.api import Config
 
 from ..label_words.words import LabelWords, read_label_words
+from ..model.recommended import LABEL_WORDS_FILE, PRETRAIN_FILE
 from .commands import External
 from .config import (
     Backbone,
@@ -20,8 +21,11 @@ from .data import DatasetReader, hash_docs, hash_files, hash_value
 from .errors import BenchmarkError
 from .methods import Method
 
-# Of a backbone's folder: what decides how it predicts.
-BACKBONE_FILES = ("*.safetensors", "config.json", "tokenizer*.json", "vocab.*")
+# Of a backbone's folder: what decides how it predicts, and which label words it has.
+BACKBONE_FILES = (
+    *("*.safetensors", "config.json", "tokenizer*.json", "vocab.*"),
+    *(PRETRAIN_FILE, LABEL_WORDS_FILE),
+)
 
 
 class CellName(NamedTuple):
@@ -67,10 +71,13 @@ class Job:
 
     cells (List[Cell]): With keys that differ; the first one is trained.
     copies (List[Cell]): Cells with the keys of others, whose figures they get.
+    share_scores (bool): Whether cells that differ in their decoders only read the test
+        part together.
     """
 
     cells: List[Cell]
     copies: List[Cell]
+    share_scores: bool = False
 
     @property
     def all_cells(self) -> List[Cell]:
@@ -219,18 +226,23 @@ class Planner:
         return [self._file_hashes[path] for path in files]
 
 
-def make_jobs(cells: Iterable[Cell], done: Collection[CellName] = ()) -> List[Job]:
+def make_jobs(
+    cells: Iterable[Cell],
+    done: Collection[CellName] = (),
+    share_scores: bool = False,
+) -> List[Job]:
     """Put together what one training serves, and leave out what is done.
 
     cells (Iterable[Cell]): All cells.
     done (Collection[CellName]): Those that have a record.
+    share_scores (bool): As in `Job`.
     RETURNS (List[Job]): In the order of the cells.
     """
     jobs: Dict[str, Job] = {}
     for cell in cells:
         if cell.name in done:
             continue
-        job = jobs.setdefault(cell.training, Job([], []))
+        job = jobs.setdefault(cell.training, Job([], [], share_scores))
         known = any(cell.key == other.key for other in job.cells)
         (job.copies if known else job.cells).append(cell)
     return list(jobs.values())

@@ -144,7 +144,12 @@ class OwnMethod(_Strict):
 
 class BenchmarkConfig(_Strict):
     """A benchmark: datasets x shots x splits x seeds x backbones x methods x
-    variants."""
+    variants.
+
+    share_scores: whether methods that differ in their decoders only (EntLM and EntLM +
+        Struct, NNShot and StructShot) read the test part once, together: faster, but
+        none of them has seconds of its own.
+    """
 
     title: str = ""
     datasets: Dict[str, Dataset] = Field(min_length=1)
@@ -155,6 +160,7 @@ class BenchmarkConfig(_Strict):
     methods: Union[List[str], Dict[str, Optional[OwnMethod]]] = Field(min_length=1)
     settings: Settings = Settings()
     variants: Dict[str, Variant] = {}
+    share_scores: bool = False
 
     def chosen_methods(self) -> Dict[str, Method]:
         """The methods by name.

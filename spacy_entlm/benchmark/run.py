@@ -1,5 +1,6 @@
 """Run a benchmark: plan, train what has no record yet, write records."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Callable, Dict, Iterable, List, NamedTuple, Sequence
 
@@ -47,7 +48,7 @@ def run_benchmark(
         cells = Planner(config).cells()
         _check_same(cells, old, folder)
         n_old = sum(cell.name in old for cell in cells)
-        jobs = make_jobs(cells, old)
+        jobs = make_jobs(cells, old, config.share_scores)
         jobs, copied = _copy_equal(jobs, old)
         run.append(copied)
         n_new = len(cells) - n_old - len(copied)
@@ -102,7 +103,7 @@ def _copy_equal(
         cells = [cell for cell in job.cells if cell.key not in by_key]
         if cells:
             copies = [cell for cell in job.copies if cell.key not in by_key]
-            left.append(Job(cells, copies))
+            left.append(replace(job, cells=cells, copies=copies))
     return left, copied
 
 

@@ -6,7 +6,7 @@ import time
 from datetime import datetime, timezone
 from functools import lru_cache
 from importlib.metadata import version
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import spacy
 from spacy.language import Language
@@ -17,22 +17,26 @@ from thinc.api import fix_random_seed
 import spacy_entlm
 
 from ..corpus.readers import read_docs
-from ..scoring import score_entities
-from .calibration import calibration_bins
+from ..label_words.words import LabelWords
+from ..pipeline.base import MaskedLMNER
 from .cells import Cell, Job
 from .commands import External
-from .config import Lexicon
 from .data import DatasetReader, entity_counts
 from .external import run_external
 from .methods import Distant
+from .predict import (
+    bare_doc,
+    evaluate,
+    evaluate_pipelines,
+    last_component,
+    lexicon_matches,
+    score_docs,
+)
 
 logger = logging.getLogger("spacy.entlm")
 
-PREDICT_BATCH = 256
 # Distributions whose versions a record names.
 DISTRIBUTIONS = ("spacy-entlm", "spacy", "thinc", "torch", "transformers")
-
-Predict = Callable[[Iterable[Doc]], Iterable[Doc]]
 
 
 def run_job(job: Job, reader: DatasetReader) -> List[Dict[str, Any]]:
@@ -43,37 +47,77 @@ def run_job(job: Job, reader: DatasetReader) -> List[Dict[str, Any]]:
     """
     first = job.cells[0]
     examples = reader.split(first.name.shots, first.name.split)
-    trained: Optional[Language] = None
-    seconds = 0.0
+    gold = reader.test_docs()
     results: Dict[str, Dict[str, Any]] = {}
+    trained: List[Tuple[Cell, Language]] = []
     for cell in job.cells:
-        start = time.perf_counter()
         if cell.method.external:
             results[cell.key] = _run_external(cell, examples, reader)
-            continue
-        if not cell.method.factory:
-            predict, words, spans_key = _lexicon_matches(cell, reader.nlp), None, None
+        elif not cell.method.factory:
+            matches = lexicon_matches(cell, reader.nlp)
+            results[cell.key] = _result(cell, [], 0.0, evaluate(matches, gold))
+        elif not trained:
+            start = time.perf_counter()
+            nlp = train_cell(cell, examples, reader.config.lang)
+            seconds = time.perf_counter() - start
+            trained.append((cell, nlp))
         else:
-            if trained is None:
-                nlp = trained = train_cell(cell, examples, reader.config.lang)
-                seconds = time.perf_counter() - start
-            else:
-                nlp = adopt_training(cell, trained, examples, reader.config.lang)
-            pipe: Any = nlp.get_pipe(nlp.pipe_names[-1])
-            predict, words = _pipe(nlp), getattr(pipe, "label_data", None)
-            spans_key = _spans_key(pipe)
-        outcome = _evaluate(predict, reader.test_docs(), spans_key)
-        results[cell.key] = {
-            "entities": entity_counts(examples if cell.method.examples else []),
-            "seconds_train": round(seconds, 3),
-            "label_words": words if cell.method.label_words else None,
-            **outcome,
-        }
+            nlp = adopt_training(cell, trained[0][1], examples, reader.config.lang)
+            trained.append((cell, nlp))
+    for group in _passes(trained, job.share_scores):
+        outcomes = evaluate_pipelines([nlp for _, nlp in group], gold)
+        for (cell, nlp), outcome in zip(group, outcomes):
+            words = getattr(last_component(nlp), "label_data", None)
+            used = examples if cell.method.examples else []
+            results[cell.key] = _result(cell, used, seconds, outcome, words)
     # A copy has the figures of the cell with its key, and costs no time of its own.
     records = [_record(cell, results[cell.key]) for cell in job.cells]
     copied = {"copied": True, "seconds_train": 0.0, "seconds_test": 0.0}
     records += [_record(cell, {**results[cell.key], **copied}) for cell in job.copies]
     return records
+
+
+def _passes(
+    trained: List[Tuple[Cell, Language]], share_scores: bool
+) -> List[List[Tuple[Cell, Language]]]:
+    """What one pass over the test part serves: each pipeline alone, or together with
+    those that differ from it in their decoders only."""
+    if not share_scores:
+        return [[one] for one in trained]
+    groups: List[List[Tuple[Cell, Language]]] = []
+    for cell, nlp in trained:
+        for group in groups:
+            if _scores_alike((cell, nlp), group[0]):
+                group.append((cell, nlp))
+                break
+        else:
+            groups.append([(cell, nlp)])
+    return groups
+
+
+def _scores_alike(one: Tuple[Cell, Language], other: Tuple[Cell, Language]) -> bool:
+    components = [last_component(nlp) for _, nlp in (one, other)]
+    configs = [{**cell.method.config, "decoder": None} for cell, _ in (one, other)]
+    return (
+        isinstance(components[0], MaskedLMNER)
+        and type(components[0]) is type(components[1])
+        and configs[0] == configs[1]
+    )
+
+
+def _result(
+    cell: Cell,
+    examples: List[Doc],
+    seconds_train: float,
+    outcome: Dict[str, Any],
+    words: Optional[LabelWords] = None,
+) -> Dict[str, Any]:
+    return {
+        "entities": entity_counts(examples),
+        "seconds_train": round(seconds_train, 3),
+        "label_words": words if cell.method.label_words else None,
+        **outcome,
+    }
 
 
 def train_cell(cell: Cell, examples: List[Doc], lang: str) -> Language:
@@ -114,7 +158,7 @@ def _train_distantly(
     """
     docs = read_docs(distant.path, nlp)[0][: distant.sentences]
     fix_random_seed(given["seed"])
-    pipe: Any = nlp.get_pipe(nlp.pipe_names[-1])
+    pipe = last_component(nlp)
     data = [_example(nlp, doc) for doc in (*docs, *examples)]
     pipe.initialize(lambda: data, nlp=nlp)
     spacy_entlm.train(
@@ -130,7 +174,7 @@ def adopt_training(
     cell (Cell), examples (List[Doc]), lang (str): As in `train_cell`.
     trained (Language): The pipeline of another method of the same training.
     """
-    source: Any = trained.get_pipe(trained.pipe_names[-1])
+    source = last_component(trained)
     nlp = spacy.blank(lang)
     pipe: Any = nlp.add_pipe(cell.method.factory, config=cell.method.config)
     data = [_example(nlp, doc) for doc in examples]
@@ -142,43 +186,7 @@ def adopt_training(
 
 
 def _example(nlp: Language, doc: Doc) -> Example:
-    return Example(_bare(nlp, doc), doc)
-
-
-def _bare(nlp: Language, doc: Doc) -> Doc:
-    words = [token.text for token in doc]
-    spaces = [bool(token.whitespace_) for token in doc]
-    return Doc(nlp.vocab, words=words, spaces=spaces)
-
-
-def _pipe(nlp: Language) -> Predict:
-    def predict(docs: Iterable[Doc]) -> Iterable[Doc]:
-        return nlp.pipe((_bare(nlp, doc) for doc in docs), batch_size=PREDICT_BATCH)
-
-    return predict
-
-
-def _lexicon_matches(cell: Cell, nlp: Language) -> Predict:
-    from ..lexicon.match import LexiconMatcher, annotate
-    from ..lexicon.readers import read_lexicon
-
-    settings = Lexicon.model_validate(cell.method.config)
-    entries, _ = read_lexicon(
-        settings.path, label=settings.label, label_map=settings.map
-    )
-    stops = nlp.Defaults.stop_words if settings.stop_words else ()
-    matcher = LexiconMatcher(
-        entries,
-        case=settings.case,
-        min_length=settings.min_length,
-        stop_words=stops,
-    )
-
-    def predict(docs: Iterable[Doc]) -> Iterable[Doc]:
-        bare = (_bare(nlp, doc) for doc in docs)
-        return (doc for doc, _ in annotate(bare, matcher, join=settings.join))
-
-    return predict
+    return Example(bare_doc(nlp, doc), doc)
 
 
 def _run_external(
@@ -190,45 +198,16 @@ def _run_external(
     found = run_external(
         External.model_validate(cell.method.config),
         examples,
-        [_bare(reader.nlp, doc) for doc in gold],
+        [bare_doc(reader.nlp, doc) for doc in gold],
         fields,
     )
     return {
         "entities": entity_counts(examples),
         "seconds_train": round(found.seconds_train, 3),
         "label_words": None,
-        **_score(found.docs, gold, None),
+        **score_docs(found.docs, gold, None),
         "seconds_test": found.seconds_test,
         "external_versions": found.versions,
-    }
-
-
-def _spans_key(pipe: Any) -> Optional[str]:
-    """The span group in which a component leaves its confidences."""
-    key = getattr(pipe, "cfg", {}).get("spans_key")
-    return None if key is None else key.replace("{name}", pipe.name)
-
-
-def _evaluate(
-    predict: Predict, gold: List[Doc], spans_key: Optional[str]
-) -> Dict[str, Any]:
-    start = time.perf_counter()
-    predicted = list(predict(gold))
-    seconds = time.perf_counter() - start
-    outcome = _score(predicted, gold, spans_key)
-    return {**outcome, "seconds_test": round(seconds, 3)}
-
-
-def _score(
-    predicted: List[Doc], gold: List[Doc], spans_key: Optional[str]
-) -> Dict[str, Any]:
-    examples = [Example(x, doc) for x, doc in zip(predicted, gold)]
-    scores = score_entities(examples)
-    return {
-        "io": scores["io"],
-        "bio": scores["bio"],
-        "n_test": len(gold),
-        "calibration": calibration_bins(predicted, gold, spans_key),
     }
 
 

@@ -14,9 +14,9 @@ from ..label_words.words import (
 )
 from .label_head import LabelHead, Rows, initial_row
 from .masked_lm import MaskedLM, load_masked_lm
+from .recommended import LABEL_WORDS_FILE
 from .tensor_files import load_tensors, save_tensors
 
-LABEL_WORDS_FILE = "label_words.json"
 LABEL_ROWS_FILE = "label_rows.safetensors"
 # Rows of all label rows in one tensor; their order is that of the label words.
 ROWS_KEY, BIASES_KEY = "rows", "biases"

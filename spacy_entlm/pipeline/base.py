@@ -76,10 +76,19 @@ class MaskedLMNER(TrainablePipe):
         RAISES (ValueError): If the component was neither trained nor loaded.
         """
         docs = list(docs)
+        return self.decoder(self.score_words(docs), docs)
+
+    def score_words(self, docs: List[Doc]) -> LabelScores:
+        """What the decoder gets to see of some Docs.
+
+        docs (List[Doc]): The Docs, which are not changed.
+        RETURNS (LabelScores): Of all their words.
+        RAISES (ValueError): If the component was neither trained nor loaded.
+        """
         if not self.is_initialized:
             raise ValueError(Errors.E109.format(name=self.name))
         self.model.attrs["settings"].need_probs = self.decoder.needs_probs
-        return self.decoder(self.model.predict(docs), docs)
+        return self.model.predict(docs)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Annotate a stream of Docs, in its order.

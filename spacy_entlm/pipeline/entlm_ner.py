@@ -12,8 +12,10 @@ from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer
 
-from ..decoding import Decoder, DocEntities
+from ..decoding import Decoder
+from ..label_words.own import match_own
 from ..label_words.words import LabelWordError, LabelWords, check_label_words
+from ..model.recommended import read_recommended
 from ..model.types import LabelScores
 from .base import NAME_FIELD, MaskedLMNER
 from .examples import search_in_examples, wanted_labels, word_targets
@@ -166,15 +168,15 @@ class EntLMNER(MaskedLMNER):
         self.vocab.strings.add(label)
         return 1
 
-    def predict(self, docs: Iterable[Doc]) -> List[DocEntities]:
-        """Find the entities of some Docs, without changing the Docs.
+    def score_words(self, docs: List[Doc]) -> LabelScores:
+        """What the decoder gets to see of some Docs.
 
-        docs (Iterable[Doc]): The Docs.
-        RETURNS (List[DocEntities]): One for each Doc.
+        docs (List[Doc]): The Docs, which are not changed.
+        RETURNS (LabelScores): Of all their words.
         RAISES (ValueError): If the component was neither trained nor loaded.
         """
         self.model.attrs["settings"].label_bias = self.cfg["label_bias"]
-        return super().predict(docs)
+        return super().score_words(docs)
 
     def _word_targets(self, examples: Iterable[Example]) -> numpy.ndarray:
         """Class of each word (paper, Eq. 3)."""
@@ -224,7 +226,8 @@ class EntLMNER(MaskedLMNER):
         nlp (Optional[Language]): The pipeline.
         labels (Optional): The classes, or a label-word map as `label_data` gives it.
         label_words (Optional[Dict[str, List[str]]]): Label words per class. Classes
-            of the examples or of `labels` that have none here get words from the
+            of the examples or of `labels` that have none here get the backbone's own
+            words, if it brings some for a class of that name, else words from the
             entities of the examples.
         RAISES (LabelWordError): If there is no class, or one without a usable word.
             (BackboneError): If the backbone cannot be loaded.
@@ -241,14 +244,38 @@ class EntLMNER(MaskedLMNER):
         self._label_words = {}
         without = [label for label, words in wanted.items() if not words]
         if without:
-            fold = partial(self.model.attrs["fold_word"], self.model)
-            found = search_in_examples(get_examples(), without, fold)
-            logger.info("Label words found in the examples: %s", found)
-            wanted.update(found)
+            wanted.update(self._find_label_words(get_examples, without, wanted))
         self.model.attrs["add_labels"](self.model, wanted)
         self._take_labels(wanted)
         self._rehearsal_model = None
         self.decoder.initialize(get_examples, self.labels)
+
+    def _find_label_words(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        without: List[str],
+        given: LabelWords,
+    ) -> LabelWords:
+        """Words of the classes that have none: the backbone's own where it has some,
+        else those that the examples say."""
+        fold = partial(self.model.attrs["fold_word"], self.model)
+        own = read_recommended(self.model.attrs["settings"].name).label_words
+        known = match_own(without, own)
+        searched = [label for label in without if label not in known]
+        found: LabelWords = {}
+        if searched:
+            found = search_in_examples(get_examples(), searched, fold)
+        # Own words that stand for another class already are of no use.
+        taken = {word for words in (*given.values(), *found.values()) for word in words}
+        clashing = [label for label in known if not taken.isdisjoint(known[label])]
+        if clashing:
+            found.update(search_in_examples(get_examples(), clashing, fold))
+        if found:
+            logger.info("Label words found in the examples: %s", found)
+        used = {label: known[label] for label in known if label not in clashing}
+        if used:
+            logger.info("Label words of the backbone: %s", used)
+        return {**found, **used}
 
     def _labels_to_save(self) -> LabelWords:
         return self._label_words

@@ -1,14 +1,12 @@
 """What pretrain.json says, and the lines that people read."""
 
-import json
 import platform
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List
 
 from ..about import __version__
-from ..training.schedule import LEARN_RATE_KEY, PRETRAIN_FILE
 from .checkpoint import State
 from .pieces import PieceStore
 from .settings import Settings
@@ -52,20 +50,6 @@ def versions() -> Dict[str, str]:
     """Versions that a result may depend on."""
     found = {name: version(name) for name in LIBRARIES}
     return {"spacy-entlm": __version__, **found, "python": platform.python_version()}
-
-
-def stored_learn_rate(backbone: str) -> Optional[float]:
-    """The few-shot learning rate that a backbone's folder recommends, if it does.
-
-    RAISES (ValueError): If its pretrain.json is broken.
-    """
-    path = Path(backbone) / PRETRAIN_FILE
-    if not path.is_file():
-        return None
-    try:
-        return json.loads(path.read_text(encoding="utf8")).get(LEARN_RATE_KEY)
-    except (ValueError, AttributeError) as error:
-        raise ValueError(f"{path}: cannot read {LEARN_RATE_KEY!r}: {error}") from error
 
 
 def describe_measures(after: Dict[str, Any], before: Dict[str, Any]) -> List[str]:

@@ -12,8 +12,15 @@ from tqdm import tqdm
 from ..model.backbones import resolve_backbone
 from ..model.masked_lm import MaskedLM, load_masked_lm
 from ..model.precision import fastest_precision
+from ..model.recommended import (
+    LABEL_WORDS_KEY,
+    LEARN_RATE_KEY,
+    PRETRAIN_FILE,
+    Recommended,
+    read_recommended,
+)
 from ..pipeline.files import replace_folder
-from ..training.schedule import LEARN_RATE_KEY, PRETRAIN_FILE, learn_rate_for_width
+from ..training.schedule import learn_rate_for_width
 from .checkpoint import (
     State,
     last_checkpoint,
@@ -29,7 +36,7 @@ from .masking import Masker
 from .models import change_vocabulary, new_model
 from .optimization import make_optimizer, set_dropout
 from .pieces import PieceStore, write_pieces
-from .report import describe_measures, make_report, stored_learn_rate
+from .report import describe_measures, make_report
 from .sequences import PackedSequences
 from .settings import DEFAULT_LENGTH, PretrainError, Settings, describe_text
 from .text import check_text_files, is_held_out, read_text
@@ -153,11 +160,15 @@ class Pretraining:
             before = self._evaluate(masked_lm.to(self._device), store)
         save_checkpoint(folder.path, masked_lm, State())
         facts: Dict[str, Any] = {"vocabulary": vocabulary, "held_out_before": before}
-        learn_rate = self.few_shot_learn_rate
-        if learn_rate is None and self.new is None:
-            learn_rate = stored_learn_rate(self._source)
+        # What the backbone recommends for few-shot training is kept.
+        recommended = Recommended()
+        if self.new is None:
+            recommended = read_recommended(self._source)
+        learn_rate = self.few_shot_learn_rate or recommended.learn_rate
         if learn_rate is not None:
             facts[LEARN_RATE_KEY] = learn_rate
+        if recommended.label_words:
+            facts[LABEL_WORDS_KEY] = recommended.label_words
         folder.write({**self._given(), **facts}, self.settings)
 
     def _start_model(self) -> Tuple[MaskedLM, Optional[Dict[str, Any]]]:

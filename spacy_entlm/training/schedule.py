@@ -1,6 +1,5 @@
 """Learning rates: what suits a backbone, and the decay over the training."""
 
-import json
 import logging
 import math
 from pathlib import Path
@@ -10,6 +9,7 @@ from spacy.tokens import DocBin
 
 from ..model.backbones import resolve_backbone
 from ..model.masked_lm import backbone_width
+from ..model.recommended import read_recommended
 
 logger = logging.getLogger("spacy.entlm")
 
@@ -19,8 +19,6 @@ PAPER_WIDTH = 768
 # Half the width wants three times the rate: measured on wikigold at width 384.
 WIDTH_EXPONENT = math.log2(3)
 HIGHEST_LEARN_RATE = 1e-3
-PRETRAIN_FILE = "pretrain.json"
-LEARN_RATE_KEY = "learn_rate"
 
 DECAYS: Dict[str, Callable[[float], float]] = {
     "linear": lambda done: 1.0 - done,
@@ -82,9 +80,9 @@ def suitable_learn_rate(backbone: Optional[str]) -> float:
     if backbone is None:
         return PAPER_LEARN_RATE
     backbone = resolve_backbone(backbone)
-    stored = _stored_learn_rate(Path(backbone))
-    if stored is not None:
-        return stored
+    recommended = read_recommended(backbone).learn_rate
+    if recommended is not None:
+        return recommended
     try:
         width = backbone_width(backbone)
     except Exception as err:  # a trained pipeline may no longer have its backbone
@@ -105,17 +103,6 @@ def learn_rate_for_width(width: int) -> float:
     """
     rate = PAPER_LEARN_RATE * (PAPER_WIDTH / width) ** WIDTH_EXPONENT
     return min(rate, HIGHEST_LEARN_RATE)
-
-
-def _stored_learn_rate(folder: Path) -> Optional[float]:
-    path = folder / PRETRAIN_FILE
-    if not path.is_file():
-        return None
-    try:
-        rate = json.loads(path.read_text(encoding="utf8")).get(LEARN_RATE_KEY)
-        return None if rate is None else float(rate)
-    except (ValueError, AttributeError, TypeError) as err:
-        raise ValueError(f"{path}: cannot read {LEARN_RATE_KEY!r}: {err}") from err
 
 
 def _count_docs(path: Path) -> int:

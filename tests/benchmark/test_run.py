@@ -93,6 +93,27 @@ def test_a_shared_training_gives_what_an_own_one_gives(
     assert shared.records[1]["key"] == alone.records[0]["key"]
 
 
+def test_scores_may_be_shared(make, inline, tmp_path):
+    """What differs in its decoder only reads the test part together, with the same
+    result."""
+    methods = ["entlm", "entlm_struct", "bert_tagger", "nnshot", "structshot"]
+    settings = {"epochs": 12}
+    alone = run_benchmark(make(methods=methods, settings=settings), tmp_path / "a")
+    shared = run_benchmark(
+        make(methods=methods, settings=settings, share_scores=True), tmp_path / "b"
+    )
+    for one, other in zip(alone.records, shared.records):
+        assert one["method"] == other["method"]
+        assert one["key"] == other["key"]
+        assert one["io"] == other["io"]
+        assert one["bio"] == other["bio"]
+        assert one["label_words"] == other["label_words"]
+        found = [[b["count"] for b in r["calibration"]] for r in (one, other)]
+        assert found[0] == found[1]
+    own = [r["method"] for r in shared.records if r["seconds_test"] is not None]
+    assert own == ["bert_tagger"]
+
+
 def test_a_sentence_longer_than_a_window_is_no_trouble(
     make, raw_config, inline, tmp_path
 ):

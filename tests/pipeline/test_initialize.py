@@ -56,6 +56,48 @@ def test_classes_without_given_words_get_searched_ones(nlp, examples):
     assert pipe.label_data["LOC"] == ["berlin", "paris", "london", "rome"]
 
 
+def own_words(bert, folder, words):
+    """A backbone that brings label words along."""
+    shutil.copytree(bert, folder)
+    srsly.write_json(folder / "pretrain.json", {"label_words": words})
+    return folder
+
+
+def test_the_backbones_own_words_come_before_those_of_the_examples(
+    bert, blank_nlp, make_examples, tmp_path
+):
+    own = {"person": ["john"], "Org": ["acme"], "FOOD": ["red"]}
+    nlp = blank_nlp(own_words(bert, tmp_path / "own", own))
+    examples = make_examples(nlp)
+    pipe = initialize(nlp, examples, label_words={"ORG": ["corp"]})
+    assert pipe.label_data == {
+        # "person" is another name of PER; what is given comes first.
+        **{"PER": ["john"], "ORG": ["corp"]},
+        "LOC": ["berlin", "paris", "london", "rome"],
+    }
+
+
+def test_own_words_that_stand_for_another_class_are_not_taken(
+    bert, blank_nlp, make_examples, tmp_path
+):
+    own = {"PER": ["john", "paris"]}
+    nlp = blank_nlp(own_words(bert, tmp_path / "own", own))
+    pipe = initialize(nlp, make_examples(nlp))
+    assert "paris" in pipe.label_data["LOC"]
+    assert "paris" not in pipe.label_data["PER"]
+
+
+@pytest.mark.parametrize("content", ["{", '{"label_words": {"PER": "john"}}'])
+def test_own_words_that_cannot_be_read_are_told(
+    bert, blank_nlp, make_examples, tmp_path, content
+):
+    folder = own_words(bert, tmp_path / "own", {})
+    (folder / "pretrain.json").write_text(content)
+    nlp = blank_nlp(folder)
+    with pytest.raises(ValueError, match=r"pretrain\.json"):
+        initialize(nlp, make_examples(nlp))
+
+
 def test_label_words_of_a_class_without_examples_make_a_class(nlp, examples):
     pipe = initialize(nlp, examples, label_words={"FOOD": ["red"]})
     assert set(pipe.labels) == {"FOOD", "PER", "LOC", "ORG"}

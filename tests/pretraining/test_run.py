@@ -1,6 +1,7 @@
 """From text files to a model folder: what is written, measured and reported."""
 
 import json
+import shutil
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from safetensors.torch import load_file
 
 from spacy_entlm.corpus.errors import CorpusError
 from spacy_entlm.model.backbones import write_record
+from spacy_entlm.model.recommended import read_recommended
 from spacy_entlm.pretraining import evaluation, pieces
 from spacy_entlm.pretraining.settings import PretrainError
 from spacy_entlm.training.schedule import suitable_learn_rate
@@ -181,6 +183,19 @@ def test_recommended_learning_rate_is_kept_or_given(pretrain, tmp_path):
         run={"backbone": str(tmp_path / "given"), "few_shot_learn_rate": 1e-4},
     )
     assert suitable_learn_rate(str(tmp_path / "other")) == 1e-4
+
+
+def test_label_words_of_the_backbone_are_kept(pretrain, bert, tmp_path):
+    """Those of a component that was trained on names, whose folder is the backbone."""
+    assert "label_words" not in pretrain("none")
+    trained = tmp_path / "trained"
+    shutil.copytree(bert, trained)
+    (trained / "label_words.json").write_text('{"PER": ["mary"]}')
+    words = {"PER": ["mary"]}
+    assert pretrain("kept", run={"backbone": str(trained)})["label_words"] == words
+    again = pretrain("again", run={"backbone": str(tmp_path / "kept")})
+    assert again["label_words"] == words
+    assert read_recommended(str(tmp_path / "again")).label_words == words
 
 
 def test_backbone_may_be_a_recorded_one(pretrain, bert, tmp_path, weights):

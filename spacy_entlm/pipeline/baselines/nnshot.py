@@ -10,7 +10,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
-from ...decoding import Decoder, DocEntities
+from ...decoding import Decoder
 from ...model.types import NO_TARGET, LabelScores
 from ..requirement import add_requirement
 from .bert_tagger import (
@@ -118,11 +118,11 @@ class NNShot(BertTagger):
         self._support = ([eg.predicted.copy() for eg in examples], targets)
         self.model.attrs["drop_index"](self.model)
 
-    def predict(self, docs: Iterable[Doc]) -> List[DocEntities]:
-        """Find the entities of some Docs, without changing the Docs.
+    def score_words(self, docs: List[Doc]) -> LabelScores:
+        """What the decoder gets to see of some Docs.
 
-        docs (Iterable[Doc]): The Docs.
-        RETURNS (List[DocEntities]): One for each Doc.
+        docs (List[Doc]): The Docs, which are not changed.
+        RETURNS (LabelScores): Of all their words.
         RAISES (ValueError): If the component was neither trained nor loaded, or has no
             support set.
         """
@@ -133,7 +133,7 @@ class NNShot(BertTagger):
                 f"pipeline, and has to be given again before a loaded one is trained "
                 f"further: nlp.get_pipe({self.name!r}).set_support(examples)"
             )
-        return super().predict(docs)
+        return super().score_words(docs)
 
     def finish_update(self, sgd: Optimizer) -> None:
         """Update the parameters. What was read of the support set is out of date."""

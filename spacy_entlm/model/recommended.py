@@ -1,0 +1,63 @@
+"""What a backbone's folder recommends for few-shot training with it."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Optional
+
+from ..label_words.words import LabelWordError, LabelWords, check_label_words
+from .backbones import resolve_backbone
+
+# `pretrain` writes it beside the model.
+PRETRAIN_FILE = "pretrain.json"
+LEARN_RATE_KEY, LABEL_WORDS_KEY = "learn_rate", "label_words"
+# A saved component's folder is a backbone too, and holds its label words.
+LABEL_WORDS_FILE = "label_words.json"
+
+
+@dataclass(frozen=True)
+class Recommended:
+    """learn_rate (Optional[float]): Initial learning rate. label_words (Dict[str,
+    List[str]]): The words that the model learned to say at names of a class."""
+
+    learn_rate: Optional[float] = None
+    label_words: LabelWords = field(default_factory=dict)
+
+
+def read_recommended(backbone: str) -> Recommended:
+    """Read what a backbone recommends: its pretrain.json, or the label words of the
+    component that was trained with it.
+
+    backbone (str): As the component's setting `name`.
+    RETURNS (Recommended): Empty if it is no folder, or says nothing.
+    RAISES (ValueError): If what it says is broken.
+    """
+    folder = Path(resolve_backbone(backbone))
+    facts = _read_json(folder / PRETRAIN_FILE)
+    words = facts.get(LABEL_WORDS_KEY)
+    source = folder / PRETRAIN_FILE
+    if words is None:
+        source = folder / LABEL_WORDS_FILE
+        words = _read_json(source)
+    rate = facts.get(LEARN_RATE_KEY)
+    try:
+        checked = check_label_words(words, tags=False)
+    except LabelWordError as err:
+        raise ValueError(f"{source}: {err}") from err
+    try:
+        return Recommended(None if rate is None else float(rate), checked)
+    except (ValueError, TypeError) as err:
+        path = folder / PRETRAIN_FILE
+        raise ValueError(f"{path}: cannot be read: {LEARN_RATE_KEY}: {err}") from err
+
+
+def _read_json(path: Path) -> Any:
+    if not path.is_file():
+        return {}
+    try:
+        data = json.loads(path.read_text(encoding="utf8"))
+    except (OSError, ValueError) as err:
+        raise ValueError(f"{path}: cannot be read: {err}") from err
+    if not isinstance(data, dict):
+        raise ValueError(f"{path}: cannot be read: it is no JSON object")
+    return data
