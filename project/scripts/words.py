@@ -96,7 +96,9 @@ def search(
             _entlm("search", text, target, *options, "--gpu-id", str(gpu_id))
             _prefer_own(target, read_recommended(backbone).label_words)
         else:
-            echo_lines(["Label words will be taken from the examples"])
+            echo_lines(
+                ["Label words will be taken from the examples, or are the backbone's"]
+            )
 
 
 def _prefer_own(path: Path, own: LabelWords) -> None:

@@ -91,7 +91,8 @@ class EntLMShim(PyTorchShim):
     def predict(self, inputs: Any) -> torch.Tensor:
         """Features without gradients, at the precision asked for."""
         network = cast(EntLMNetwork, self._model)
-        network.eval()
+        if network.training:  # it walks through all modules, batch by batch
+            network.eval()
         self._spare_gradient = None
         with torch.no_grad(), autocast(self.device, self._precision, network):
             return network(*inputs.args, **inputs.kwargs)
