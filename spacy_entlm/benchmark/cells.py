@@ -7,6 +7,7 @@ from typing import Any, Collection, Dict, Iterable, List, NamedTuple, Optional, 
 from thinc.api import Config
 
 from ..label_words.words import LabelWords, read_label_words
+from ..model.backbones import resolve_backbone
 from ..model.recommended import LABEL_WORDS_FILE, PRETRAIN_FILE
 from .commands import External
 from .config import (
@@ -263,7 +264,7 @@ def _without_paths(config: Dict[str, Any]) -> Tuple[Dict[str, Any], List[Path]]:
 
 
 def _fingerprint(path: str) -> str:
-    folder = Path(path).expanduser()
+    folder = Path(resolve_backbone(path)).expanduser()
     if not folder.is_dir():
         if path.startswith((".", "/", "~")):
             raise BenchmarkError(f"there is no backbone {path}: no such folder")
