@@ -1,5 +1,6 @@
 """Processes that run the jobs of a benchmark."""
 
+import gc
 import logging
 import multiprocessing
 import os
@@ -156,6 +157,8 @@ def _work(
         except Exception as err:
             reason = " ".join(str(err).split())
             answer = ([], f"{type(err).__name__}: {reason}", traceback.format_exc())
+        # A pipeline is held by cycles, each with the memory of a model.
+        gc.collect()
         pipe.send(answer)
 
 
