@@ -10,6 +10,7 @@ import typer
 from spacy.tokens import DocBin
 
 from spacy_entlm.model.backbones import resolve_backbone
+from spacy_entlm.model.recommended import read_recommended
 
 SCRIPT = Path(__file__).resolve().parents[2] / "project" / "scripts" / "pretrain.py"
 
@@ -78,10 +79,36 @@ def test_on_learns_from_the_annotated_words_otherwise(step, tmp_path):
     assert report["settings"]["lexicon"] == ["lexicon.jsonl"]
 
 
-@pytest.mark.parametrize("pretrain", ["true", "perhaps"])
+def test_names_of_the_lexicon_are_learned(step, tmp_path):
+    """The backbone says a label word at a name, and brings that word along."""
+    lexicon = tmp_path / "lexicon"
+    lexicon.mkdir()
+    names = [{"name": "Anna", "label": "PER"}, {"name": "Berlin", "label": "LOC"}]
+    lines = "\n".join(json.dumps(name) for name in names)
+    (lexicon / "lexicon.jsonl").write_text(lines)
+    text = "Anna lives in Berlin .\nMary met Anna .\nIt rains .\n" * 10
+    (tmp_path / "data" / "unlabeled.txt").write_text(text)
+    record = step("names", lexicon=lexicon)
+    # Ten of thirty sentences have no name; ten of the others are watched; 0.01 minutes
+    # are ten sentences.
+    assert record["sentences"] == 10
+    folder = resolve_backbone(tmp_path / "out" / "backbone.json")
+    words = read_recommended(folder).label_words
+    assert words == {"PER": ["anna"], "LOC": ["berlin"]}
+    # Without plain text, what is annotated already.
+    (tmp_path / "data" / "unlabeled.txt").unlink()
+    with pytest.raises(typer.Exit):  # no name is marked there
+        write_annotated(tmp_path / "annotated")
+        step("names", lexicon=lexicon)
+    step("false")
+    assert not Path(folder).exists()
+
+
+@pytest.mark.parametrize("pretrain", ["true", "perhaps", "names"])
 def test_no_text_and_no_answer_are_one_line(step, capsys, pretrain):
     with pytest.raises(typer.Exit) as caught:
         step(pretrain)
     assert caught.value.exit_code == 1
     (line,) = capsys.readouterr().err.strip().splitlines()
-    assert "no text to pre-train on" in line or "'perhaps'" in line
+    told = ("no text to pre-train on", "'perhaps'", "names needs a lexicon")
+    assert any(reason in line for reason in told)
