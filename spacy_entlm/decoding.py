@@ -26,6 +26,9 @@ class Decoder(Protocol):
     """What the component asks of a decoder.
 
     needs_probs: whether `LabelScores.probs` is wanted.
+
+    It may have a number `negligible`: then classes less probable than this share of the
+    vocabulary's best word may be given as 0, and that word as 1.
     """
 
     needs_probs: bool

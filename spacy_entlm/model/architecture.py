@@ -190,6 +190,7 @@ def _score_words(model: Model, docs: List[Doc]) -> LabelScores:
         network.head.stacked() if len(network.head) else network.no_rows,
         label_bias=settings.label_bias,
         need_probs=settings.need_probs,
+        negligible=settings.negligible,
     )
     device = get_shim(model).device
     for words, features in iter_word_features(model, windows):

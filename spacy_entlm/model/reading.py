@@ -32,7 +32,7 @@ BATCH_PADDING = {"cpu": 24, "cuda": 2048}
 class Settings:
     """What the config says about the model; read when used, never saved.
 
-    label_bias, need_probs: set by the component before it predicts.
+    label_bias, need_probs, negligible: set by the component before it predicts.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Settings:
     label_row_bias: str
     label_bias: float = 0.0
     need_probs: bool = False
+    negligible: float = 0.0
     warned: bool = False
 
 

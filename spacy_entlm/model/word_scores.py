@@ -2,9 +2,11 @@
 
 A word is no entity as soon as any vocabulary word outscores every label. Its own piece
 mostly does (the model was trained to repeat it), so only the words left over are scored
-against the vocabulary: all of them where the decoder needs every probability.
+against the vocabulary. Where the decoder wants probabilities of classes, a word is
+settled if its own piece wins by so much that they are negligible to the decoder.
 """
 
+import math
 from typing import List, NamedTuple, Optional, Tuple
 
 import torch
@@ -40,16 +42,23 @@ class WordScorer:
         *,
         label_bias: float = 0.0,
         need_probs: bool = False,
+        negligible: float = 0.0,
     ):
         """n_words (int): Of all batches together; a word that is never added is no
         entity. decoder, labels (Rows): Rows of the vocabulary and of the classes.
         label_bias (float): Added to the score of every label.
         need_probs (bool): Whether p(class) is wanted for all words.
+        negligible (float): With need_probs: where each class is less probable than this
+            share of the vocabulary's best word, p(class) is 0 and that word's p is 1.
         """
         device = decoder.weight.device
         n_labels = len(labels.weight)
         self._decoder, self._labels = decoder, labels
         self._label_bias = label_bias
+        # By how much its own piece must win for a word to be settled.
+        self._margin = SETTLED_MARGIN
+        if need_probs:
+            self._margin -= math.log(negligible) if negligible else -math.inf
         self._pending: List[Tuple[torch.Tensor, ...]] = []
         self._n_pending = 0
         self._limit = SETTLED_TOGETHER[device.type]
@@ -84,11 +93,11 @@ class WordScorer:
         label = self._labels.scores(features) + self._label_bias
         top, top_class = label.max(1)
         open_rows = torch.arange(len(words), device=words.device)
-        if self._scores.probs is None:
+        if self._margin < math.inf:
             own = (features * self._decoder.weight[piece_ids]).sum(1)
             if self._decoder.bias is not None:
                 own += self._decoder.bias[piece_ids]
-            open_rows = torch.nonzero(top > own - SETTLED_MARGIN).squeeze(1)
+            open_rows = torch.nonzero(top > own - self._margin).squeeze(1)
         for rows in open_rows.split(BLOCK_ROWS):
             self._settle_block(
                 words[rows], features[rows], label[rows], top[rows], top_class[rows]

@@ -87,7 +87,9 @@ class MaskedLMNER(TrainablePipe):
         """
         if not self.is_initialized:
             raise ValueError(Errors.E109.format(name=self.name))
-        self.model.attrs["settings"].need_probs = self.decoder.needs_probs
+        settings = self.model.attrs["settings"]
+        settings.need_probs = self.decoder.needs_probs
+        settings.negligible = getattr(self.decoder, "negligible", 0.0)
         return self.model.predict(docs)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:

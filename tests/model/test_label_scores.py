@@ -96,6 +96,28 @@ def test_scores_equal_a_dense_softmax(
     )
 
 
+@given(seed=st.integers(0, 2**20), negligible=st.sampled_from([1e-4, 0.01, 0.5, 0.9]))
+def test_negligible_classes_are_left_out_and_nothing_else(seed, negligible):
+    """Ratios to the best word, cut off where they are negligible, are those of the
+    dense softmax."""
+    parts = random_rows(seed, 40)
+    features, piece_ids, decoder, labels = parts
+    # Its own piece is what most words say.
+    for row, piece in enumerate(piece_ids):
+        features[row] += decoder.weight[piece] * (row % 4)
+    _, both, _ = dense(features, decoder, labels, 0.0)
+    n_vocab = len(decoder.weight)
+    expected = both[:, n_vocab:] / both[:, :n_vocab].amax(1, keepdim=True)
+    found = label_scores(*parts, need_probs=True, negligible=negligible)
+    ratios = found.probs / found.word_prob[:, None]
+    pair = (ratios.clamp(min=negligible), expected.clamp(min=negligible))
+    torch.testing.assert_close(*pair, rtol=1e-4, atol=0)
+    whole = label_scores(*parts, need_probs=True)
+    settled = found.word_prob == 1
+    assert torch.equal(found.best, whole.best)
+    torch.testing.assert_close(found.probs[~settled], whole.probs[~settled])
+
+
 @pytest.mark.parametrize("need_probs", [True, False])
 def test_more_rows_than_a_block_holds(need_probs):
     parts = random_rows(1, 2 * BLOCK_ROWS + 5)
