@@ -17,10 +17,11 @@ from typing import List, Optional
 
 import srsly
 import typer
+from safetensors.numpy import load_file, save
 
 from spacy_entlm.cli._util import atomic_output, echo_lines, one_line_errors
 from spacy_entlm.corpus.errors import CorpusError
-from spacy_entlm.label_words.own import prefer_own
+from spacy_entlm.label_words.own import match_own, prefer_own
 from spacy_entlm.label_words.search import DATA_LM
 from spacy_entlm.label_words.words import LabelWords, read_label_words
 from spacy_entlm.lexicon.readers import read_lexicon
@@ -31,6 +32,7 @@ app = typer.Typer(no_args_is_help=True, help=__doc__)
 LEXICON_FILE = "lexicon.jsonl"
 ANNOTATED_FILE = "annotated.spacy"
 LABEL_WORDS_FILE = "label_words.json"
+LABEL_ROWS_FILE = "label_words.rows.safetensors"
 
 
 @app.command()
@@ -82,7 +84,8 @@ def search(
 ) -> None:
     """Search label words in the annotated text, OUT/label_words.json."""
     with one_line_errors():
-        target = _fresh(out, LABEL_WORDS_FILE)
+        target, rows = _fresh(out, LABEL_WORDS_FILE), _fresh(out, LABEL_ROWS_FILE)
+        own: LabelWords = {}
         given, text = data / LABEL_WORDS_FILE, annotated / ANNOTATED_FILE
         if given.exists():
             read_label_words(given)
@@ -94,11 +97,21 @@ def search(
             if method == DATA_LM:  # few words are in both counts of a short text
                 options.append("--smoothing")
             _entlm("search", text, target, *options, "--gpu-id", str(gpu_id))
-            _prefer_own(target, read_recommended(backbone).label_words)
+            own = read_recommended(backbone).label_words
+            _prefer_own(target, own)
         else:
             echo_lines(
                 ["Label words will be taken from the examples, or are the backbone's"]
             )
+        _keep_rows(rows, own)
+
+
+def _keep_rows(path: Path, own: LabelWords) -> None:
+    """Leave out rows of classes with words of the backbone. The file is always there,
+    so that the config can name it."""
+    found = load_file(path) if path.exists() else {}
+    kept = {label: found[label] for label in found if not match_own([label], own)}
+    path.write_bytes(save(kept))
 
 
 def _prefer_own(path: Path, own: LabelWords) -> None:

@@ -23,6 +23,7 @@ from ..label_words.counts import (
 from ..label_words.report import casing_advice, make_report, report_path
 from ..label_words.search import (
     CONFLICT_THRESHOLD,
+    DATA,
     DATA_LM,
     LM_TOP_K,
     METHODS,
@@ -46,6 +47,9 @@ from ._util import (
     progress_bar,
 )
 
+# Words by data, and rows that start from features.
+PROTOTYPE = "prototype"
+ROWS_SUFFIX = ".rows.safetensors"
 # Words of several pieces that a line about a class shows.
 MAX_SHOWN = 5
 
@@ -66,7 +70,12 @@ WordsArgument = Annotated[
     ),
 ]
 MethodOption = Annotated[
-    str, typer.Option("--method", help=f"What ranks the words: {', '.join(METHODS)}")
+    str,
+    typer.Option(
+        "--method",
+        help=f"What ranks the words: {', '.join(METHODS)}; or {PROTOTYPE}: words by "
+        f"data, and rows from features at the classes' words, OUT{ROWS_SUFFIX}",
+    ),
 ]
 TopKOption = Annotated[
     int, typer.Option("--top-k", help="Most words of a class; 1: discrete label words")
@@ -148,10 +157,16 @@ def search_cli(
         --method data-lm --backbone bert-base-cased
     """
     with one_line_errors():
-        settings = SearchSettings(method, top_k, threshold, smoothing)
+        by_features = method == PROTOTYPE
+        ranking = DATA if by_features else method
+        settings = SearchSettings(ranking, top_k, threshold, smoothing)
+        if by_features and backbone is None:
+            raise LabelWordError(f"--method {PROTOTYPE} needs --backbone")
         given = [read_counts(path) for path in lm_counts or []]
         _check_options(settings, masked, backbone, bool(given), save_counts is not None)
         outputs = [output_path, report_path(output_path), save_counts]
+        rows_path = output_path.with_suffix(ROWS_SUFFIX) if by_features else None
+        outputs.append(rows_path)
         _check_outputs(outputs, [annotated_path, *(lm_counts or [])])
         model = None if backbone is None else _load(backbone, gpu_id)
         docs, corpus = read_docs(
@@ -165,11 +180,14 @@ def search_cli(
                 write_counts(lm, temporary)
         found, classes = _search(data, lm, settings, model)
         asked = {
-            **asdict(settings),
+            **{**asdict(settings), "method": method},
             **{"annotated": annotated_path, "backbone": backbone, "masked": masked},
             **{"lm_top_k": lm_top_k, "lm_counts": lm_counts or []},
         }
         report = {"settings": asked, **_size(corpus), "classes": classes}
+        if rows_path is not None:
+            words = {label: search.words for label, search in found.items()}
+            _write_rows(model, docs, words, rows_path)
         _write(found, report, output_path)
         echo_lines([*corpus.problems(), *_lines(found, classes, top_k)])
         echo_lines([f"Wrote {output_path} and {report_path(output_path)}"])
@@ -266,6 +284,18 @@ def _write(found: Dict[str, ClassSearch], report: Dict[str, Any], path: Path) ->
         text = json.dumps(value, ensure_ascii=False, indent=1, default=str)
         with atomic_output(target) as temporary:
             temporary.write_text(text + "\n", encoding="utf8")
+
+
+def _write_rows(
+    model: Any, docs: List[Doc], words: Dict[str, List[str]], path: Path
+) -> None:
+    from ..model.prototypes import find_prototypes, write_label_rows
+
+    progress = partial(progress_bar, unit="batch")
+    rows = find_prototypes(model, docs, words, progress=progress)
+    with atomic_output(path) as temporary:
+        write_label_rows(rows, temporary)
+    echo_lines([f"Wrote {path}: rows of {', '.join(rows)}"])
 
 
 def _lines(

@@ -1,5 +1,6 @@
 """`spacy-entlm.EntLM.v1`: windows, masked LM and label head put together."""
 
+from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
 
 import numpy
@@ -14,6 +15,7 @@ from .masked_lm import load_masked_lm
 from .network import EntLMNetwork
 from .objective import NO_LOSS, label_objective, rehearsal_objective
 from .precision import check_precision
+from .prototypes import read_label_rows
 from .reading import (
     MIN_BATCH_PIECES,
     Settings,
@@ -137,14 +139,22 @@ def init(model: Model, X: Optional[List[Doc]] = None, Y: Any = None) -> None:
     get_shim(model).set_network(network)
 
 
-def add_labels(model: Model, label_words: LabelWords) -> None:
+def add_labels(
+    model: Model, label_words: LabelWords, label_rows: Optional[Path] = None
+) -> None:
     """Add classes with label rows at their initial values; others stay as they are.
 
     label_words (Dict[str, List[str]]): Words of the new classes.
+    label_rows (Optional[Path]): File of rows that start from elsewhere.
     """
     settings: Settings = model.attrs["settings"]
-    get_network(model).add_labels(
+    network = get_network(model)
+    rows = None
+    if label_rows is not None:
+        rows = read_label_rows(label_rows, network.masked_lm.width)
+    network.add_labels(
         label_words,
+        rows=rows,
         multi_piece=settings.multi_piece,
         mean_bias=settings.label_row_bias == "mean",
     )

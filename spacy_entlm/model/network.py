@@ -75,17 +75,26 @@ class EntLMNetwork(torch.nn.Module):
         return self.masked_lm.decoder.weight.shape[0]
 
     def add_labels(
-        self, label_words: LabelWords, *, multi_piece: str, mean_bias: bool
+        self,
+        label_words: LabelWords,
+        *,
+        multi_piece: str,
+        mean_bias: bool,
+        rows: Optional[Dict[str, torch.Tensor]] = None,
     ) -> None:
         """Add classes with their rows at initial values.
 
         label_words (Dict[str, List[str]]): Words of the new classes.
+        rows (Optional[Dict[str, Tensor]]): float32 (width), in place of what the words
+            of a class say; the bias is theirs.
         RAISES (LabelWordError): If a class has no usable word; then none is added.
         """
         new = check_label_words(label_words, tags=False)
         pieces = label_word_pieces(new, self.tokenizer, multi_piece=multi_piece)
         for label, words in pieces.items():
-            self.head.add(*initial_row(self.decoder_rows, words, mean_bias=mean_bias))
+            row, bias = initial_row(self.decoder_rows, words, mean_bias=mean_bias)
+            given = (rows or {}).get(label)
+            self.head.add(row if given is None else given.to(row), bias)
             self.label_words[label] = new[label]
 
     def save(self, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 from functools import partial
+from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
 
 import numpy
@@ -219,6 +220,7 @@ class EntLMNER(MaskedLMNER):
         nlp: Optional[Language] = None,
         labels: Optional[Union[Dict[str, List[str]], List[str]]] = None,
         label_words: Optional[Dict[str, List[str]]] = None,
+        label_rows: Optional[str] = None,
     ) -> None:
         """Load the backbone and give each class its label row.
 
@@ -229,8 +231,11 @@ class EntLMNER(MaskedLMNER):
             of the examples or of `labels` that have none here get the backbone's own
             words, if it brings some for a class of that name, else words from the
             entities of the examples.
+        label_rows (Optional[str]): File of rows that `search --method prototype` found
+            with this backbone: where a class has one, it starts from that in place of
+            its label words.
         RAISES (LabelWordError): If there is no class, or one without a usable word.
-            (BackboneError): If the backbone cannot be loaded.
+            (BackboneError): If the backbone, or the rows, cannot be loaded.
         """
         validate_get_examples(get_examples, "EntLMNER.initialize")
         added = {} if self.is_initialized else self.label_data
@@ -245,7 +250,8 @@ class EntLMNER(MaskedLMNER):
         without = [label for label, words in wanted.items() if not words]
         if without:
             wanted.update(self._find_label_words(get_examples, without, wanted))
-        self.model.attrs["add_labels"](self.model, wanted)
+        path = None if label_rows is None else Path(label_rows)
+        self.model.attrs["add_labels"](self.model, wanted, path)
         self._take_labels(wanted)
         self._rehearsal_model = None
         self.decoder.initialize(get_examples, self.labels)

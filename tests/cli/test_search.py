@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import spacy
+from safetensors.torch import load_file
 from spacy.tokens import DocBin
 from transformers import AutoTokenizer
 from typer.testing import CliRunner
@@ -275,3 +276,20 @@ def test_published_label_words_come_in_order(search):
     assert result.exit_code == 0
     published = json.loads((SHARED / "label_words.json").read_text())
     assert {f"I-{label}": words for label, words in read().items()} == published
+
+
+def test_prototypes_are_rows_beside_words_by_data(search, bert):
+    result = search("--method", "prototype", "--backbone", bert, "--top-k", 1)
+    assert result.exit_code == 0, result.stderr
+    assert "Wrote out.rows.safetensors: rows of PER, LOC" in result.stdout
+    assert read("out.report.json")["settings"]["method"] == "prototype"
+    rows = load_file("out.rows.safetensors")
+    assert {label: tuple(row.shape) for label, row in rows.items()} == {
+        **{"PER": (32,), "LOC": (32,)}
+    }
+    words = read()
+    search("--method", "data", "--backbone", bert, "--top-k", 1)
+    assert read() == words
+    result = search("--method", "prototype")
+    assert result.exit_code == 1
+    assert "needs --backbone" in result.stderr

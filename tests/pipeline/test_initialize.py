@@ -15,6 +15,7 @@ from thinc.api import Config
 from spacy_entlm.label_words.words import LabelWordError
 from spacy_entlm.model.architecture import get_network
 from spacy_entlm.model.masked_lm import BackboneError
+from spacy_entlm.model.prototypes import write_label_rows
 
 NAME = "entlm_ner"
 
@@ -54,6 +55,24 @@ def test_classes_without_given_words_get_searched_ones(nlp, examples):
     pipe = initialize(nlp, examples, label_words={"PER": ["Mary"]})
     assert pipe.label_data["PER"] == ["Mary"]
     assert pipe.label_data["LOC"] == ["berlin", "paris", "london", "rome"]
+
+
+def test_label_rows_are_where_classes_start(nlp, examples, label_words, tmp_path):
+    """Those that are given; the others start from their words."""
+    plain = initialize(nlp, examples, label_words=label_words)
+    head = get_network(plain.model).head
+    before = [row.detach().clone() for row in head.rows]
+    path = tmp_path / "rows.safetensors"
+    row = torch.arange(float(len(before[0])))
+    write_label_rows({"LOC": row, "FOOD": row.clone()}, path)
+    pipe = initialize(nlp, examples, label_words=label_words, label_rows=str(path))
+    assert pipe.label_data == label_words
+    head = get_network(pipe.model).head
+    for label, now, then in zip(pipe.labels, head.rows, before):
+        assert torch.equal(now, row if label == "LOC" else then)
+    write_label_rows({"LOC": torch.ones(3)}, path)
+    with pytest.raises(BackboneError, match="search them again"):
+        initialize(nlp, examples, label_words=label_words, label_rows=str(path))
 
 
 def own_words(bert, folder, words):

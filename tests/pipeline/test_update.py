@@ -178,7 +178,7 @@ def test_resumed_training_goes_on_from_the_saved_weights(
     assert entities(nlp(text)) == annotation["entities"]
 
 
-def drift(nlp, *, rehearse, n_steps=12):
+def drift(nlp, *, rehearse, n_steps=20):
     """Learn something that contradicts what is known, rehearsing or not."""
     optimizer = nlp.resume_training(sgd=Adam(5e-3, L2=0.0))
     doc = nlp.make_doc("The cat sleeps .")

@@ -1,0 +1,86 @@
+"""Label rows that start from features at the words of a class."""
+
+import pytest
+import spacy
+import torch
+from spacy.tokens import Doc, Span
+
+from spacy_entlm.model.label_head import initial_row
+from spacy_entlm.model.lm_counts import load_backbone
+from spacy_entlm.model.masked_lm import BackboneError
+from spacy_entlm.model.prototypes import (
+    find_prototypes,
+    read_label_rows,
+    write_label_rows,
+)
+from spacy_entlm.model.reading import get_doc_windows, get_network, iter_word_features
+
+WORDS = {"PER": ["John", "Mary"], "LOC": ["Paris"], "ORG": ["Corp"], "NONE": []}
+
+
+@pytest.fixture
+def docs(annotated):
+    """Docs with PER and LOC; nothing is annotated as ORG."""
+    nlp = spacy.blank("xx")
+    docs = []
+    for text, annotation in annotated:
+        doc = nlp.make_doc(text)
+        spans = [doc.char_span(*span) for span in annotation["entities"]]
+        doc.ents = [span for span in spans if span.label_ != "ORG"]
+        docs.append(doc)
+    return docs
+
+
+def test_rows_are_what_features_of_a_class_have_in_common(backbone, docs, monkeypatch):
+    model = load_backbone(str(backbone))
+    network = get_network(model)
+    with torch.no_grad():
+        windows = get_doc_windows(model, docs)
+        n_words = sum(map(len, docs))
+        features = torch.zeros(n_words, network.masked_lm.width)
+        for words, found in iter_word_features(model, windows):
+            features[torch.from_numpy(words)] = found
+    types = [token.ent_type_ for doc in docs for token in doc]
+    # Also over several parts of the text.
+    monkeypatch.setattr("spacy_entlm.model.prototypes.CHUNK_WORDS", 20)
+    rows = find_prototypes(model, docs, WORDS)
+    assert list(rows) == ["PER", "LOC"]
+    for label, row in rows.items():
+        here = features[torch.tensor([type_ == label for type_ in types])].mean(0)
+        direction = here - features.mean(0)
+        cosine = torch.cosine_similarity(row, direction, dim=0)
+        assert cosine > 0.9999
+    pieces = [[network.tokenizer.convert_tokens_to_ids("paris")]]
+    if pieces[0][0] != network.tokenizer.unk_token_id:  # the uncased WordPiece
+        of_word, _ = initial_row(network.decoder_rows, pieces, mean_bias=False)
+        torch.testing.assert_close(rows["LOC"].norm(), of_word.norm())
+
+
+def test_rows_come_back_from_their_file(tmp_path):
+    rows = {"PER": torch.arange(4.0), "a/b c": torch.ones(4)}
+    write_label_rows(rows, tmp_path / "rows.safetensors")
+    found = read_label_rows(tmp_path / "rows.safetensors", 4)
+    assert found.keys() == rows.keys()
+    assert all(torch.equal(found[label], rows[label]) for label in rows)
+    write_label_rows({}, tmp_path / "none.safetensors")
+    assert read_label_rows(tmp_path / "none.safetensors", 4) == {}
+
+
+def test_rows_of_another_backbone_or_none_at_all_are_refused(tmp_path):
+    path = tmp_path / "rows.safetensors"
+    with pytest.raises(BackboneError, match="Cannot read label rows"):
+        read_label_rows(path, 4)
+    path.write_bytes(b"nothing of the kind")
+    with pytest.raises(BackboneError, match="Cannot read label rows"):
+        read_label_rows(path, 4)
+    write_label_rows({"PER": torch.ones(5)}, path)
+    with pytest.raises(BackboneError, match="search them again"):
+        read_label_rows(path, 4)
+
+
+def test_docs_without_entities_give_no_rows(bert):
+    model = load_backbone(str(bert))
+    doc = Doc(spacy.blank("xx").vocab, words=["a", "cat"])
+    assert find_prototypes(model, [doc], WORDS) == {}
+    doc.set_ents([Span(doc, 1, 2, "ANIMAL")])
+    assert find_prototypes(model, [doc], WORDS) == {}
