@@ -19,7 +19,7 @@ def match_own(labels: Iterable[str], own: LabelWords) -> LabelWords:
     own (Dict[str, List[str]]): The backbone's words.
     RETURNS (Dict[str, List[str]]): Its words, by the names of the classes.
     """
-    by_name = {_plain(label): list(words) for label, words in own.items()}
+    by_name = {_plain(label): list(words) for label, words in own.items() if words}
     known = [label for label in labels if _plain(label) in by_name]
     return {label: by_name[_plain(label)] for label in known}
 

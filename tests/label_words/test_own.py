@@ -23,6 +23,10 @@ def test_classes_are_matched_by_name(label, words):
     assert match_own([label], OWN).get(label) == words
 
 
+def test_a_class_without_own_words_is_not_known():
+    assert match_own(["PER"], {"PER": []}) == {}
+
+
 def test_own_words_come_before_those_that_were_found():
     found = {"PER": ["de", "colonel"], "GENE": ["brca"], "LOC": ["county"]}
     assert prefer_own(found, OWN) == {
