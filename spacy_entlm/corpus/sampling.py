@@ -38,8 +38,9 @@ def sample_exact(
     """Draw sentences that hold exactly K entities of every class.
 
     The sentences are shuffled and taken in turn unless a class would go over K, until
-    all classes have K. If that fails, up to MAX_SHUFFLES shuffles are tried. The
-    classes are all labels in docs. Docs with missing annotation are left out.
+    all classes have K. If that fails, up to MAX_SHUFFLES shuffles are tried, and then
+    as many in which the sentences of rare classes come first. The classes are all
+    labels in docs. Docs with missing annotation are left out.
 
     docs (Iterable[Doc]): Annotated sentences.
     shots (int): K, entities per class, at least 1.
@@ -91,7 +92,7 @@ def _draw(
         raise SamplingError(text)
     sample = _try_shuffles(usable, classes, shots, rng)
     if _lacking(sample.counts, classes, shots):
-        found = f"the best of {MAX_SHUFFLES} shuffles has"
+        found = f"the best of {2 * MAX_SHUFFLES} shuffles has"
         text = _describe(found, sample.counts, classes, shots, n_left_out)
         raise SamplingError(text)
     return sample
@@ -112,15 +113,34 @@ def _try_shuffles(
 ) -> _Sample:
     """Return the first sample that is complete, or else the fullest one."""
     best = _Sample([], Counter())
+    available = _total(candidate.counts for candidate in usable)
     order = list(range(len(usable)))
-    for _ in range(MAX_SHUFFLES):
+    for attempt in range(2 * MAX_SHUFFLES):
         rng.shuffle(order)
-        sample = _take_greedily(usable, order, classes, shots)
+        turns = (
+            order if attempt < MAX_SHUFFLES else _rare_first(usable, order, available)
+        )
+        sample = _take_greedily(usable, turns, classes, shots)
         if sample.counts.total() > best.counts.total():
             best = sample
         if not _lacking(best.counts, classes, shots):
             break
     return best
+
+
+def _rare_first(
+    usable: Sequence[_Candidate], order: Sequence[int], available: Counter[str]
+) -> List[int]:
+    """The order in which sentences with entities change places, those with the rarest
+    class to the front: frequent classes are full before a rare one is, and then keep
+    out the sentences that have both."""
+    ranked = iter(
+        sorted(
+            (i for i in order if usable[i].counts),
+            key=lambda i: min(available[label] for label in usable[i].counts),
+        )
+    )
+    return [next(ranked) if usable[i].counts else i for i in order]
 
 
 def _take_greedily(

@@ -136,8 +136,18 @@ def test_too_few_examples_are_an_error_that_names_the_classes():
 
 def test_unreachable_k_is_an_error_with_the_best_shuffle():
     docs = [make_doc(i, "AA") for i in range(9)]
-    with pytest.raises(SamplingError, match="the best of 100 shuffles has A: 4 of 5"):
+    with pytest.raises(SamplingError, match="the best of 200 shuffles has A: 4 of 5"):
         sample_exact(docs, 5, seed=1)
+
+
+def test_a_rare_class_is_drawn_before_frequent_ones_are_full():
+    # B stands beside A only: in the order of a shuffle, A is full long before B.
+    docs = [make_doc(i, "A") for i in range(2_000)]
+    docs += [make_doc(i, "AB") for i in range(2_000, 2_012)]
+    samples = [sample_exact(docs, 10, seed=seed) for seed in (1, 2)]
+    for sample in samples:
+        assert count(sample) == {"A": 10, "B": 10}
+    assert numbers(samples[0]) != numbers(samples[1])
 
 
 def test_class_seen_only_in_short_sentences_is_an_error_that_says_so():
@@ -160,7 +170,7 @@ def test_arguments_out_of_range_are_refused(kwargs):
 def test_hopeless_sample_of_15000_sentences_takes_seconds():
     docs = [make_doc(i, "AA" if i % 2 else "BB") for i in range(15_000)]
     start = time.perf_counter()
-    with pytest.raises(SamplingError, match="100 shuffles"):
+    with pytest.raises(SamplingError, match="200 shuffles"):
         sample_exact(docs, 5, seed=1)
     # Measured at about 2 s; far more means that the search is no longer linear.
     assert time.perf_counter() - start < 20
