@@ -19,7 +19,7 @@ import torch
 from spacy.training import Example
 from speed_texts import some_of
 
-from spacy_entlm.model.precision import autocast
+from spacy_entlm.model.precision import autocast, product_dtype
 from spacy_entlm.model.reading import (
     BATCH_PIECES,
     get_network,
@@ -337,10 +337,11 @@ def _encoder(job: Job) -> Tuple[Prepare, Dict[str, Any]]:
     def prepare(texts: List[str]) -> Run:
         ids = _window_ids(nlp, pipe, texts)
         batches = list(_equal_lengths(ids, BATCH_PIECES[device.type]))
+        dtype = product_dtype(device, job.precision, network)
 
         @torch.no_grad()
         def run() -> None:
-            with autocast(device, job.precision, network):
+            with autocast(device, dtype):
                 for batch in batches:
                     network.masked_lm.body.base_model(batch)
 

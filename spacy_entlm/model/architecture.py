@@ -194,6 +194,7 @@ def _score_words(model: Model, docs: List[Doc]) -> LabelScores:
     settings: Settings = model.attrs["settings"]
     network = get_network(model)
     windows = get_doc_windows(model, docs)
+    get_shim(model).get_ready()  # before its rows are taken
     scorer = WordScorer(
         windows.n_words,
         network.decoder_rows,

@@ -5,51 +5,56 @@ with label rows L (n_labels, width) and biases c. The softmax goes over both.
 """
 
 from dataclasses import dataclass
-from typing import Iterator, List, Optional, Tuple
+from typing import Iterator, List, Optional, Sequence, Tuple
 
 import torch
 
+from .packed import PackedWeight, row_chunks
+
 # Rows that are scored against the whole vocabulary at once: bounds the memory.
 BLOCK_ROWS = 256
-# Rows of an output matrix that a processor multiplies at once: a product with more
-# takes a quarter to a third longer (docs/benchmarks.md).
-CHUNK_ROWS = 1024
 
 
 @dataclass
 class Rows:
     """Rows of an output matrix, with gradients where they are trained.
 
-    weight: (n_rows, width); bias: (n_rows) or None.
+    weight: (n_rows, width); bias: (n_rows) or None. packed: The same for products
+    without gradients, one for each of `row_chunks`, or none.
     """
 
     weight: torch.Tensor
     bias: Optional[torch.Tensor]
+    packed: Sequence[PackedWeight] = ()
 
     def scores(self, features: torch.Tensor) -> torch.Tensor:
         """(n, width) -> (n, n_rows)."""
-        if torch.is_grad_enabled():
+        if torch.is_grad_enabled() or self.weight.device.type != "cpu":
             return torch.nn.functional.linear(features, self.weight, self.bias)
         scores = features.new_empty(len(features), len(self.weight))
-        for chunk in self.chunks():
-            self.chunk_scores(features, chunk, out=scores[:, chunk])
+        for chunk, part in self.parts(features):
+            scores[:, chunk] = part
         return scores
 
-    def chunks(self) -> Iterator[slice]:
-        """The rows in parts of the size that suits the device."""
-        n_rows = len(self.weight)
-        size = CHUNK_ROWS if self.weight.device.type == "cpu" else n_rows
-        for start in range(0, n_rows, max(size, 1)):
-            yield slice(start, start + size)
+    def parts(self, features: torch.Tensor) -> Iterator[Tuple[slice, torch.Tensor]]:
+        """Scores of one part of the rows after the other, without gradients.
 
-    def chunk_scores(
-        self, features: torch.Tensor, chunk: slice, *, out: torch.Tensor
-    ) -> torch.Tensor:
-        """Scores of a part of the rows, without gradients. out: (n, rows of chunk)."""
-        weight = self.weight[chunk].T
-        if self.bias is None:
-            return torch.mm(features, weight, out=out)
-        return torch.addmm(self.bias[chunk], features, weight, out=out)
+        features: (n, width).
+        YIELDS: The part, and (n, rows of the part), which the next one overwrites.
+        """
+        buffer = features.new_empty(0)
+        for i, chunk in enumerate(row_chunks(self.weight)):
+            weight = self.weight[chunk]
+            if self.packed and self.packed[i].fits(weight, features):
+                yield chunk, self.packed[i].product(features)
+                continue
+            if buffer.numel() != len(features) * len(weight):
+                buffer = features.new_empty(len(features), len(weight))
+            if self.bias is None:
+                yield chunk, torch.mm(features, weight.T, out=buffer)
+            else:
+                bias = self.bias[chunk]
+                yield chunk, torch.addmm(bias, features, weight.T, out=buffer)
 
 
 class LabelHead(torch.nn.Module):

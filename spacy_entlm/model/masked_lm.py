@@ -12,6 +12,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 import torch
 
 from .backbones import resolve_backbone
+from .packed import Packing, can_pack, unpack_layers
 from .probes import PROBE_TOLERANCE, head_takes_rows
 from .saved_lm import load_saved_lm
 
@@ -39,6 +40,7 @@ class MaskedLM(torch.nn.Module):
         super().__init__()
         self.body = lm
         self.tokenizer = tokenizer
+        self.packing: Optional[Packing] = None
         self._decoder_path, self.decoder = _find_decoder(lm)
         n_rows = self.decoder.weight.shape[0]
         # len(tokenizer) would go through all of its pieces.
@@ -88,6 +90,23 @@ class MaskedLM(torch.nn.Module):
     def head_takes_rows(self) -> bool:
         """Whether the head gives the same features for a selection of pieces."""
         return head_takes_rows(self)
+
+    def pack(self, dtype: torch.dtype) -> None:
+        """Lay the weights out for fast products without gradients, until `unpack`.
+
+        dtype (torch.dtype): Format of the layers' products; where there are no packed
+            ones of it, or not on this device, nothing changes.
+        """
+        if self.packing is not None and self.packing.dtype == dtype:
+            return
+        if can_pack(self.decoder.weight, dtype):
+            self.packing = Packing(self.body, self.decoder, dtype)
+
+    def unpack(self) -> None:
+        """Forget packed weights, before the weights change."""
+        if self.packing is not None:
+            unpack_layers(self.body)
+            self.packing = None
 
     @property
     def width(self) -> int:

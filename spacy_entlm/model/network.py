@@ -60,8 +60,9 @@ class EntLMNetwork(torch.nn.Module):
     @property
     def decoder_rows(self) -> Rows:
         """The output matrix."""
-        decoder = self.masked_lm.decoder
-        return Rows(decoder.weight, decoder.bias)
+        decoder, packing = self.masked_lm.decoder, self.masked_lm.packing
+        rows = packing.rows if packing is not None else ()
+        return Rows(decoder.weight, decoder.bias, rows)
 
     @property
     def no_rows(self) -> Rows:

@@ -31,17 +31,21 @@ def check_precision(precision: str) -> None:
         )
 
 
-def autocast(
+def product_dtype(
     device: torch.device, precision: str, network: "EntLMNetwork"
-) -> ContextManager:
-    """A context in which matrix products run at a precision.
+) -> torch.dtype:
+    """The number format of matrix products in prediction.
 
     precision (str): A key of DTYPES, or "auto": what a short measurement on this
         device finds fastest at the network's width.
     """
     if precision == AUTO:
         precision = fastest_precision(device.type, network.masked_lm.width)
-    dtype = DTYPES[precision]
+    return DTYPES[precision]
+
+
+def autocast(device: torch.device, dtype: torch.dtype) -> ContextManager:
+    """A context in which matrix products run in a number format."""
     if dtype == torch.float32:
         return contextlib.nullcontext()
     return torch.autocast(device.type, dtype=dtype)

@@ -13,7 +13,7 @@ from thinc.util import get_torch_default_device, torch2xp, xp2torch
 
 from .masked_lm import MaskedLM
 from .network import EntLMNetwork
-from .precision import DTYPES, autocast, fastest_precision
+from .precision import DTYPES, autocast, fastest_precision, product_dtype
 
 # Paper's authors and the field: the global norm, over all parameters together.
 MAX_GRADIENT_NORM = 1.0
@@ -88,20 +88,31 @@ class EntLMShim(PyTorchShim):
         """float16 has too small a range for gradients as they are."""
         return self.training_dtype == torch.float16
 
-    def predict(self, inputs: Any) -> torch.Tensor:
-        """Features without gradients, at the precision asked for."""
+    def get_ready(self) -> torch.dtype:
+        """Bring the network into the state in which it predicts; at once if it is.
+
+        RETURNS (dtype): Of its matrix products.
+        """
         network = cast(EntLMNetwork, self._model)
         if network.training:  # it walks through all modules, batch by batch
             network.eval()
+        dtype = product_dtype(self.device, self._precision, network)
+        network.masked_lm.pack(dtype)
+        return dtype
+
+    def predict(self, inputs: Any) -> torch.Tensor:
+        """Features without gradients, at the precision asked for."""
+        dtype = self.get_ready()
         self._spare_gradient = None
-        with torch.no_grad(), autocast(self.device, self._precision, network):
-            return network(*inputs.args, **inputs.kwargs)
+        with torch.no_grad(), autocast(self.device, dtype):
+            return cast(EntLMNetwork, self._model)(*inputs.args, **inputs.kwargs)
 
     def begin_update(self, inputs: Any) -> Tuple[torch.Tensor, Callable]:
         """Features with gradients, and the callback that takes theirs, scaled as
         `gradient_scale` says."""
         network = cast(EntLMNetwork, self._model)
         network.train()
+        network.masked_lm.unpack()
         self._prepare_large_gradient(network.masked_lm)
         dtype = self.training_dtype
         half = dtype != torch.float32

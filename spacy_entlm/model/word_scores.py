@@ -125,12 +125,7 @@ def summarise(
     """
     top = features.new_full((len(features),), -torch.inf)
     total = torch.zeros_like(top)
-    buffer = features.new_empty(0)
-    for chunk in decoder.chunks():
-        n_rows = len(decoder.weight[chunk])
-        if buffer.numel() != len(features) * n_rows:
-            buffer = features.new_empty(len(features), n_rows)
-        scores = decoder.chunk_scores(features, chunk, out=buffer)
+    for _, scores in decoder.parts(features):
         higher = torch.maximum(top, scores.amax(1))
         part = scores.sub_(higher[:, None]).exp_().sum(1)
         total = total * (top - higher).exp() + part

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_entlm.model import word_scores
-from spacy_entlm.model.label_head import BLOCK_ROWS, CHUNK_ROWS, Rows
+from spacy_entlm.model.label_head import BLOCK_ROWS, Rows
+from spacy_entlm.model.packed import CHUNK_ROWS
 from spacy_entlm.model.word_scores import WordScorer, summarise
 
 DIM = 6
