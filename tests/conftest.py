@@ -1,5 +1,6 @@
 """Tiny random masked LMs and pipelines, made here: no network, nothing pretrained."""
 
+import json
 import os
 
 # Before transformers is imported: a test that asks the hub is a bug.
@@ -18,6 +19,7 @@ from tokenizers import decoders as token_decoders
 from tokenizers import processors as token_processors
 
 import spacy_entlm
+from spacy_entlm.pretraining.wordpiece import learn_pieces, start_tokenizer
 
 # These models are too small to be shared among threads, which would only wait.
 torch.set_num_threads(1)
@@ -71,17 +73,16 @@ def train_text():
 
 def make_wordpiece():
     specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    learned = learn_pieces(train_text, N_PIECES, start_tokenizer(lowercase=True))
+    ids = {piece: i for i, piece in enumerate([*specials, *learned])}
+    tokenizer = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = token_decoders.WordPiece()
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=N_PIECES, special_tokens=specials, show_progress=False
-    )
-    tokenizer.train_from_iterator(train_text(), trainer)
-    ids = [(piece, tokenizer.token_to_id(piece)) for piece in ("[CLS]", "[SEP]")]
     tokenizer.post_processor = token_processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B [SEP]", special_tokens=ids
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B [SEP]",
+        special_tokens=[(piece, ids[piece]) for piece in ("[CLS]", "[SEP]")],
     )
     return tokenizer
 
@@ -121,6 +122,13 @@ def make_unigram():
         show_progress=False,
     )
     tokenizer.train_from_iterator(train_text(), trainer)
+    # The trainer numbers pieces of like score as they come out of a hash table.
+    pieces = json.loads(tokenizer.to_str())["model"]["vocab"]
+    known, found = pieces[: len(specials)], pieces[len(specials) :]
+    rounded = [(piece, round(score, 1)) for piece, score in found]
+    found = sorted(rounded, key=lambda item: (-item[1], item[0]))
+    known = [(piece, score) for piece, score in known]
+    tokenizer.model = models.Unigram([*known, *found], specials.index("<unk>"))
     tokenizer.post_processor = token_processors.TemplateProcessing(
         single="<s> $A </s>",
         special_tokens=[(p, tokenizer.token_to_id(p)) for p in ("<s>", "</s>")],

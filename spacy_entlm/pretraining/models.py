@@ -127,8 +127,11 @@ def _learn(
     names: List[str],
     lines: Lines,
 ) -> Vocabulary:
-    repeated = chain.from_iterable(repeat(names, settings.lexicon_weight))
-    learned = learn_pieces(chain(lines(), repeated), size, tokenizer)
+    def texts() -> Iterator[str]:
+        yield from lines()
+        yield from chain.from_iterable(repeat(names, settings.lexicon_weight))
+
+    learned = learn_pieces(texts, size, tokenizer)
     if not learned:
         raise PretrainError("The text holds no words: give files with text in them")
     return new_vocabulary(old, learned, size)

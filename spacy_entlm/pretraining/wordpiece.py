@@ -129,13 +129,28 @@ class WordPiece:
         return [self.ids[self.unknown]]
 
 
-def learn_pieces(texts: Iterable[str], size: int, tokenizer: Any) -> List[str]:
+def learn_pieces(
+    texts: Callable[[], Iterable[str]], size: int, tokenizer: Any
+) -> List[str]:
     """Learn the pieces of a WordPiece vocabulary from a text.
 
-    texts (Iterable[str]): The text. size (int): Of the vocabulary.
+    texts (Callable): Gives the text, which is read twice. size (int): Of the
+        vocabulary.
     tokenizer (PreTrainedTokenizerFast): Normalises texts and splits them into words.
-    RETURNS (List[str]): Single characters, then other pieces, the most useful first.
+    RETURNS (List[str]): Single characters, then other pieces, the most useful first;
+        for the same text always the same.
     """
+    # The trainer numbers the characters inside words as they come out of a hash table,
+    # and decides ties between pieces by these numbers: so they are given.
+    characters = _train_pieces(texts(), 1, tokenizer, [])
+    in_order = sorted(characters, key=lambda piece: (len(piece) > 1, piece))
+    return _train_pieces(texts(), size, tokenizer, in_order)
+
+
+def _train_pieces(
+    texts: Iterable[str], size: int, tokenizer: Any, first: List[str]
+) -> List[str]:
+    """Pieces in the order of their ids, those in `first` at the beginning."""
     from tokenizers import Tokenizer, models, trainers
 
     like = tokenizer.backend_tokenizer
@@ -145,7 +160,10 @@ def learn_pieces(texts: Iterable[str], size: int, tokenizer: Any) -> List[str]:
     if like.pre_tokenizer is not None:
         backend.pre_tokenizer = like.pre_tokenizer
     trainer = trainers.WordPieceTrainer(
-        vocab_size=size, limit_alphabet=MAX_ALPHABET, show_progress=False
+        vocab_size=size,
+        limit_alphabet=MAX_ALPHABET,
+        special_tokens=first,
+        show_progress=False,
     )
     backend.train_from_iterator(texts, trainer)
     ids = backend.get_vocab()

@@ -18,7 +18,11 @@ from spacy_entlm.pretraining.vocabulary import (
     cut_vocabulary,
     new_vocabulary,
 )
-from spacy_entlm.pretraining.wordpiece import WordPiece
+from spacy_entlm.pretraining.wordpiece import (
+    WordPiece,
+    learn_pieces,
+    start_tokenizer,
+)
 from spacy_entlm.pretraining.words import count_words, forget_rare
 
 SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -48,6 +52,17 @@ def draw_word(data, old):
 
 def split_with(vocabulary, word):
     return make_wordpiece(vocabulary.pieces).split(word)
+
+
+def test_vocabulary_learned_from_a_text_is_always_the_same():
+    # Most pairs of letters are as frequent as others: ties decide.
+    letters = "abcdefghij"
+    text = [" ".join(a + b + c for b in letters) for a in letters for c in letters]
+    tokenizer = start_tokenizer(lowercase=True)
+    learned = [learn_pieces(lambda: text, 100, tokenizer) for _ in range(5)]
+    assert len(learned[0]) == 100
+    assert all(pieces == learned[0] for pieces in learned)
+    assert {"a", "j", "##a", "##j"} < set(learned[0])
 
 
 @given(some_pieces, words)
