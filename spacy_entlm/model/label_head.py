@@ -44,10 +44,10 @@ class Rows:
         """
         buffer = features.new_empty(0)
         for i, chunk in enumerate(row_chunks(self.weight)):
-            weight = self.weight[chunk]
-            if self.packed and self.packed[i].fits(weight, features):
+            if self.packed and self.packed[i].fits(self.weight, features):
                 yield chunk, self.packed[i].product(features)
                 continue
+            weight = self.weight[chunk]
             if buffer.numel() != len(features) * len(weight):
                 buffer = features.new_empty(len(features), len(weight))
             if self.bias is None:

@@ -5,13 +5,13 @@ import functools
 import json
 import logging
 import shutil
-from functools import partial
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
 import torch
 
 from .backbones import resolve_backbone
+from .chosen import let_choose, only_pieces
 from .packed import Packing, can_pack, unpack_layers
 from .probes import PROBE_TOLERANCE, head_takes_rows
 from .saved_lm import load_saved_lm
@@ -53,6 +53,7 @@ class MaskedLM(torch.nn.Module):
         if check:
             self._check_head()
         self._place_decoder(torch.nn.Identity())
+        let_choose(lm.base_model)
 
     def forward(
         self,
@@ -72,13 +73,18 @@ class MaskedLM(torch.nn.Module):
         if not self.head_takes_rows:
             features = self._features(input_ids, attention_mask)
             return features.flatten(0, 1)[positions]
-        # What lies between the encoder and the decoder works on single pieces: only
-        # those that are wanted go through it.
-        hook = self.body.base_model.register_forward_hook(partial(_gather, positions))
-        try:
+        return self.chosen_features(input_ids, attention_mask, positions)
+
+    def chosen_features(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        positions: torch.Tensor,
+    ) -> torch.Tensor:
+        """As `forward`, where `head_takes_rows`: what lies between the encoder and the
+        decoder works on single pieces, and only those that are wanted go through it."""
+        with only_pieces(positions):
             return self._features(input_ids, attention_mask)[0]
-        finally:
-            hook.remove()
 
     def _features(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor
@@ -199,17 +205,6 @@ class MaskedLM(torch.nn.Module):
         self.body.train(was_training)
         if not fits:
             raise refusal
-
-
-def _gather(
-    positions: torch.Tensor, _module: torch.nn.Module, _inputs: Any, output: Any
-) -> Any:
-    """A hook on the encoder: of its output, keep some pieces as one sequence."""
-    kept = output[0].flatten(0, 1)[positions][None]
-    if isinstance(output, tuple):
-        return (kept, *output[1:])
-    output.last_hidden_state = kept
-    return output
 
 
 def load_masked_lm(

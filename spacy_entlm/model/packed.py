@@ -45,14 +45,16 @@ class PackedWeight:
         weight: torch.Tensor,
         bias: Optional[torch.Tensor],
         dtype: torch.dtype = torch.float32,
+        rows: slice = slice(None),
     ):
         """weight: float32 (n_out, n_in), on the CPU. bias: float32 (n_out) or None.
-        dtype (torch.dtype): Of the products, one that `can_pack` says."""
+        dtype (torch.dtype): Of the products, one that `can_pack` says.
+        rows (slice): Of the matrix: the part that is packed."""
         self._stamp = _stamp(weight)
         self._dtype = dtype
-        self._bias = None if bias is None else bias.detach().to(dtype)
+        self._bias = None if bias is None else bias.detach()[rows].to(dtype)
         self._packed = torch.ops.mkldnn._reorder_linear_weight(
-            weight.detach().to(dtype), None
+            weight.detach()[rows].to(dtype), None
         )
 
     def fits(self, weight: torch.Tensor, inputs: torch.Tensor) -> bool:
@@ -109,10 +111,7 @@ class Packing:
         """Each of the `row_chunks` of the output matrix, for products in float32
         whatever the format of the layers."""
         weight, bias = self._decoder.weight, self._decoder.bias
-        return [
-            PackedWeight(weight[chunk], None if bias is None else bias[chunk])
-            for chunk in row_chunks(weight)
-        ]
+        return [PackedWeight(weight, bias, rows=rows) for rows in row_chunks(weight)]
 
     def __reduce__(self) -> Any:
         """A copy is None, as that of a PackedWeight."""
@@ -139,10 +138,12 @@ def unpack_layers(body: torch.nn.Module) -> None:
 def _pack_layer(layer: torch.nn.Linear, dtype: torch.dtype) -> None:
     # A layer of another kind may do more than multiply.
     if type(layer) in (torch.nn.Linear, PackedLinear) and can_pack(layer.weight, dtype):
-        layer.__class__ = PackedLinear
         packed = PackedWeight(layer.weight, layer.bias, dtype)
+        # In this order: another thread may be predicting.
         cast(PackedLinear, layer).packed = packed
+        layer.__class__ = PackedLinear
 
 
 def _stamp(weight: torch.Tensor) -> Any:
-    return weight.data_ptr(), weight._version
+    # What is made in inference mode does not count its versions, nor may it change.
+    return weight.data_ptr(), 0 if weight.is_inference() else weight._version

@@ -26,13 +26,11 @@ def head_takes_rows(masked_lm: "MaskedLM") -> bool:
     was_training = masked_lm.training
     masked_lm.eval()
     expected = masked_lm(ids, mask).flatten(0, 1)[chosen]
-    masked_lm.__dict__["head_takes_rows"] = True
     try:
-        found = masked_lm(ids, mask, positions=chosen)
+        found = masked_lm.chosen_features(ids, mask, chosen)
     except (AttributeError, IndexError, RuntimeError, TypeError):
         return False
     finally:
-        del masked_lm.__dict__["head_takes_rows"]
         masked_lm.train(was_training)
     same_shape = found.shape == expected.shape
     return same_shape and torch.allclose(found, expected, atol=PROBE_TOLERANCE)

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import spacy
@@ -103,6 +104,24 @@ def test_prediction_packs_and_finds_the_same(
     tolerance = {"abs": 1e-5 if precision == "float32" else 0.02}
     assert_same(with_packing, found(plain, texts), **tolerance)
     assert not packed_layers(plain)
+
+
+def test_prediction_in_inference_mode(trained, trained_folder, texts):
+    expected = found(trained, texts)
+    with torch.inference_mode():
+        assert found(trained, texts) == expected
+        loaded = spacy.load(trained_folder)
+        assert found(loaded, texts) == expected
+    assert found(loaded, texts) == expected
+    assert packed_layers(loaded)
+
+
+def test_threads_that_predict_first_at_the_same_time(trained_folder, texts):
+    expected = found(spacy.load(trained_folder), texts)
+    nlp = spacy.load(trained_folder)
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda _: found(nlp, texts), range(8)))
+    assert all(result == expected for result in results)
 
 
 def test_every_family_of_backbones_finds_the_same(
