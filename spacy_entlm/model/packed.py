@@ -18,10 +18,11 @@ CHUNK_ROWS = 1024
 
 def can_pack(weight: torch.Tensor, dtype: torch.dtype = torch.float32) -> bool:
     """Whether this build of PyTorch packs weights, for products in a number format, on
-    the processor on which they lie."""
+    the processor on which they lie, and may: not with `torch.backends.mkldnn.enabled`
+    off."""
     if weight.device.type != "cpu" or weight.dtype != torch.float32:
         return False
-    return _has_packed_products(dtype)
+    return bool(torch.backends.mkldnn.enabled) and _has_packed_products(dtype)
 
 
 @functools.cache

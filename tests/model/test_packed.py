@@ -106,6 +106,12 @@ def test_prediction_packs_and_finds_the_same(
     assert not packed_layers(plain)
 
 
+def test_nothing_is_packed_where_onednn_is_switched_off(trained, texts, monkeypatch):
+    monkeypatch.setattr(torch.backends.mkldnn, "enabled", False)
+    assert sum(map(len, found(trained, texts))) > 3
+    assert not packed_layers(trained)
+
+
 def test_prediction_in_inference_mode(trained, trained_folder, texts):
     expected = found(trained, texts)
     with torch.inference_mode():
