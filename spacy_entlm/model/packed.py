@@ -1,8 +1,8 @@
 """Weights in the layout that the processor multiplies fastest, for prediction.
 
 A product with a plain matrix arranges that matrix anew each time. oneDNN, which comes
-with PyTorch, can keep the arrangement: products take a tenth less, those of few rows
-half as long (docs/benchmarks.md). The price is a second copy of the weights.
+with PyTorch, can keep the arrangement: prediction reads a third more words a second
+(docs/benchmarks.md). The price is a second copy of the weights.
 """
 
 import functools
