@@ -1,7 +1,7 @@
 """Weights in the layout that the processor multiplies fastest, for prediction.
 
 A product with a plain matrix arranges that matrix anew each time. oneDNN, which comes
-with PyTorch, can keep the arrangement: prediction is 1.09 times as fast on CoNLL
+with PyTorch, can keep the arrangement: prediction is a tenth faster on CoNLL
 (docs/benchmarks.md). The price is a second copy of the weights.
 """
 
