@@ -11,6 +11,8 @@ from typing import Any, Iterator, List, Optional, cast
 
 import torch
 
+from .memory import limit_ready_products
+
 # Rows of an output matrix that a processor multiplies at once: a product with more
 # takes a quarter to a third longer (docs/benchmarks.md).
 CHUNK_ROWS = 1024
@@ -101,6 +103,7 @@ class Packing:
         decoder (Linear): The output matrix.
         dtype (torch.dtype): Of the layers' products.
         """
+        limit_ready_products()
         self.dtype = dtype
         self._decoder = decoder
         for layer in body.modules():

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, ContextManager, Dict
 
 import torch
 
+from .memory import limit_ready_products
+
 if TYPE_CHECKING:
     from .network import EntLMNetwork
 
@@ -59,6 +61,7 @@ def fastest_precision(device_type: str, width: int) -> str:
     width (int): Width of the features.
     RETURNS (str): "float32" or "bfloat16".
     """
+    limit_ready_products()
     seconds = {}
     for name in ("float32", "bfloat16"):
         left = torch.ones(TRIAL_ROWS, width, dtype=DTYPES[name], device=device_type)

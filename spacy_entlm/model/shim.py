@@ -12,6 +12,7 @@ from thinc.types import FloatsXd
 from thinc.util import get_torch_default_device, torch2xp, xp2torch
 
 from .masked_lm import MaskedLM
+from .memory import return_free_memory
 from .network import EntLMNetwork
 from .precision import DTYPES, autocast, fastest_precision, product_dtype
 
@@ -19,6 +20,8 @@ from .precision import DTYPES, autocast, fastest_precision, product_dtype
 MAX_GRADIENT_NORM = 1.0
 # Added to the norm as torch.nn.utils.clip_grad_norm_ does.
 CLIP_EPS = 1e-6
+# Returning memory takes about as long as a tenth of a step.
+UPDATES_BETWEEN_RETURNS = 50
 
 
 class EntLMShim(PyTorchShim):
@@ -56,6 +59,7 @@ class EntLMShim(PyTorchShim):
         self._deserialize_model = self._deserialize
         self._precision = precision
         self._n_pieces = 0
+        self._n_updates = 0
         self._spare_gradient: Optional[torch.Tensor] = None
         self._pid = os.getpid()
 
@@ -161,6 +165,10 @@ class EntLMShim(PyTorchShim):
         if self.scales_gradients:
             self._grad_scaler.update()
         self.drop_gradients()
+        self._n_updates += 1
+        half_on_cpu = self.training_dtype == torch.bfloat16
+        if half_on_cpu and self._n_updates % UPDATES_BETWEEN_RETURNS == 0:
+            return_free_memory()
 
     def drop_gradients(self) -> None:
         """Forget all gradients; not in place, since `nlp.rehearse` keeps them."""

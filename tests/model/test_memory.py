@@ -1,0 +1,113 @@
+"""Memory of many batches: sizes that vary must not add up."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spacy_entlm.model import shim as shims
+from spacy_entlm.model.memory import CACHES, READY_PRODUCTS, limit_ready_products
+
+STATUS = Path("/proc/self/status")
+needs_account = pytest.mark.skipif(
+    not STATUS.exists(), reason="needs Linux's account of memory"
+)
+
+PRODUCTS = """
+import torch
+from pathlib import Path
+from spacy_entlm.model.memory import limit_ready_products
+from spacy_entlm.model.packed import PackedWeight, can_pack
+
+def resident():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmRSS")).split()[1])
+
+weight = torch.randn(1024, 256)
+if not can_pack(weight):
+    raise SystemExit("no packed products here")
+limit_ready_products()
+packed = PackedWeight(weight, None)
+with torch.no_grad():
+    packed.product(torch.randn(500, 256))
+    before = resident()
+    for n_rows in range(100, 500):
+        packed.product(torch.randn(n_rows, 256))
+print(resident() - before)
+"""
+
+FRAGMENTS = """
+import ctypes
+from pathlib import Path
+from spacy_entlm.model.memory import return_free_memory
+
+def resident():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmRSS")).split()[1])
+
+c = ctypes.CDLL(None)
+if not hasattr(c, "malloc_trim"):
+    raise SystemExit("no glibc here")
+c.malloc.restype = ctypes.c_void_p
+c.malloc.argtypes, c.free.argtypes = [ctypes.c_size_t], [ctypes.c_void_p]
+blocks = []
+for _ in range(1000):
+    blocks.append(c.malloc(100_000))
+    ctypes.memset(blocks[-1], 1, 100_000)
+    ctypes.memset(c.malloc(5_000), 1, 5_000)  # stays
+for block in blocks:
+    c.free(block)
+before = resident()
+return_free_memory()
+print(before - resident())
+"""
+
+
+def run(script):
+    """What a script in a process of its own prints, or a skip with its reason."""
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode and done.stderr.startswith("no "):
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+@needs_account
+def test_products_of_many_sizes_do_not_add_up():
+    """A quarter of a megabyte and more is kept for each where nothing is said."""
+    assert run(PRODUCTS) < 40_000
+
+
+@needs_account
+def test_what_was_freed_goes_back_to_the_system():
+    """100 MB in blocks between others that stay."""
+    assert run(FRAGMENTS) > 80_000
+
+
+def test_the_users_environment_has_the_last_word(monkeypatch):
+    """Who sets a variable knows why."""
+    monkeypatch.setenv(CACHES[0], "500")
+    monkeypatch.delenv(CACHES[1], raising=False)
+    limit_ready_products()
+    assert os.environ[CACHES[0]] == "500"
+    assert os.environ[CACHES[1]] == str(READY_PRODUCTS)
+
+
+def test_training_in_half_precision_returns_memory(
+    start_nlp, bert, make_examples, monkeypatch
+):
+    """bfloat16 products take working memory of a new size with each batch."""
+    returned = []
+    monkeypatch.setattr(shims, "return_free_memory", lambda: returned.append(1))
+    monkeypatch.setattr(shims, "fastest_precision", lambda *_: "bfloat16")
+    monkeypatch.setattr(shims, "UPDATES_BETWEEN_RETURNS", 2)
+    for mixed, expected in ((True, 2), (False, 0)):
+        returned.clear()
+        nlp = start_nlp(bert, model={"mixed_precision": mixed})
+        optimizer = nlp.resume_training()
+        for _ in range(5):
+            nlp.update(make_examples(nlp), sgd=optimizer)
+        assert len(returned) == expected
