@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from .commands import External
 from .errors import BenchmarkError
-from .methods import Method, find_method
+from .methods import Distant, Method, find_method
 
 # Fields of file names in a config that each cell fills.
 NAME_FIELDS = ("dataset", "shots", "split", "backbone")
@@ -112,10 +112,20 @@ class Variant(_Strict):
     component: Dict[str, Any] = {}
 
 
+class DistantTraining(_Strict):
+    """A training on a dataset's annotated text: its first sentences, how often, and
+    how many of them a step."""
+
+    sentences: int = Field(default=Distant.sentences, ge=1)
+    epochs: int = Field(default=Distant.epochs, ge=1)
+    batch_size: int = Field(default=Distant.batch_size, ge=1)
+
+
 class OwnMethod(_Strict):
     """A method that the config defines: a spaCy factory, settings of the component,
-    and which training it shares with others (else it has its own); or a command, with
-    none of these."""
+    which training it shares with others (else it has its own), and whether it is
+    trained on annotated text before that, and on the examples at all; or a command,
+    with none of these."""
 
     factory: str = ""
     external: Optional[External] = None
@@ -123,14 +133,17 @@ class OwnMethod(_Strict):
     training: Optional[str] = None
     label_words: bool = False
     transitions: bool = False
+    distant: Optional[DistantTraining] = None
+    examples: bool = True
 
     @model_validator(mode="after")
     def _is_one_or_the_other(self) -> "OwnMethod":
         if bool(self.factory) == (self.external is not None):
             raise ValueError("name either a `factory` or an `external` command")
-        others = {"config", "training", "label_words", "transitions"}
-        if self.external is not None and others & self.model_fields_set:
+        if self.external is not None and self.model_fields_set != {"external"}:
             raise ValueError("an `external` command has no settings beside it")
+        if not self.examples and self.distant is None:
+            raise ValueError("without examples it needs a `distant` training")
         return self
 
     def as_method(self, name: str) -> Method:
@@ -138,7 +151,9 @@ class OwnMethod(_Strict):
         if self.external is not None:
             config = self.external.model_dump(mode="json")
             return Method("", config, training=name, external=True)
-        fields = self.model_dump(exclude={"external"})
+        fields = self.model_dump(exclude={"external", "distant"})
+        if self.distant is not None:
+            fields["distant"] = Distant(**self.distant.model_dump())
         return Method(**{**fields, "training": self.training or name})
 
 

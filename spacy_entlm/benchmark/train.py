@@ -133,14 +133,17 @@ def train_cell(cell: Cell, examples: List[Doc], lang: str) -> Language:
         "seed": cell.name.seed,
         "shape": settings.shape,
     }
+    words: Dict[str, Any] = {}
+    if method.label_words:
+        words["label_words"] = cell.label_words
     if method.distant is not None:
         later = examples if method.examples else []
-        _train_distantly(nlp, method.distant, later, given)
+        _train_distantly(nlp, method.distant, later, words, given)
     if method.examples:
         spacy_entlm.train(
             nlp,
             examples,
-            label_words=cell.label_words,
+            **words,
             epochs=settings.epochs,
             batch_size=settings.batch_size,
             **given,
@@ -149,18 +152,24 @@ def train_cell(cell: Cell, examples: List[Doc], lang: str) -> Language:
 
 
 def _train_distantly(
-    nlp: Language, distant: Distant, examples: List[Doc], given: Dict[str, Any]
+    nlp: Language,
+    distant: Distant,
+    examples: List[Doc],
+    words: Dict[str, Any],
+    given: Dict[str, Any],
 ) -> None:
     """Train on text that a lexicon annotated.
 
-    distant (Distant): The text, and how long. given (Dict[str, Any]): Of `train`.
+    distant (Distant): The text, and how long.
     examples (List[Doc]): Their classes are made ready for a later training on them.
+    words (Dict[str, Any]): The label words, for a method that has some.
+    given (Dict[str, Any]): Of `train`.
     """
     docs = read_docs(distant.path, nlp)[0][: distant.sentences]
     fix_random_seed(given["seed"])
     pipe = last_component(nlp)
     data = [_example(nlp, doc) for doc in (*docs, *examples)]
-    pipe.initialize(lambda: data, nlp=nlp)
+    pipe.initialize(lambda: data, nlp=nlp, **words)
     spacy_entlm.train(
         nlp, docs, epochs=distant.epochs, batch_size=distant.batch_size, **given
     )

@@ -60,3 +60,31 @@ def test_key_changes_with_the_text_and_its_training(distant, tmp_path, change):
 def test_a_dataset_without_annotated_text_is_told(make):
     with pytest.raises(BenchmarkError, match=r"distant_tagger needs datasets.tiny.ann"):
         Planner(make(methods=[ALONE])).cells()
+
+
+def test_a_method_of_the_config_has_a_distant_training_of_its_own(
+    distant, inline, tmp_path
+):
+    """EntLM, first on lexicon labels, then on the examples, or on the former alone."""
+    stage = {"sentences": 100, "epochs": 30, "batch_size": 4}
+    entlm = {"factory": "entlm_ner", "label_words": True, "distant": stage}
+    methods = {"names": {**entlm, "examples": False}, "both": entlm}
+    config = distant(tmp_path, methods=methods, settings={"epochs": 30})
+    alone, both = run_benchmark(config, tmp_path / "run").records
+    assert alone["io"]["f"] > 0.8
+    assert alone["entities"] == {}
+    assert both["io"]["f"] > 0.9
+    assert both["entities"] == {"LOC": 8, "ORG": 5, "PER": 8}
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({"factory": "entlm_ner", "examples": False}, "needs a `distant` training"),
+        ({"factory": "entlm_ner", "distant": {"sentences": 0}}, "sentences"),
+        ({"factory": "entlm_ner", "distant": {"pages": 3}}, "pages"),
+    ],
+)
+def test_bad_distant_settings_are_named(make, wrong, message):
+    with pytest.raises(BenchmarkError, match=message):
+        make(methods={"mine": wrong})
