@@ -13,6 +13,14 @@ from spacy_entlm.benchmark.data import DatasetReader
 from spacy_entlm.benchmark.errors import BenchmarkError
 from spacy_entlm.benchmark.records import read_records
 from spacy_entlm.benchmark.run import run_benchmark
+from spacy_entlm.benchmark.scores import group_records, read_all
+from spacy_entlm.benchmark.tables import (
+    calibration_table,
+    choose_layout,
+    class_table,
+    difference_table,
+    f1_table,
+)
 from spacy_entlm.benchmark.workers import Outcome, run_jobs
 from spacy_entlm.corpus.tags import doc_to_tags
 
@@ -41,6 +49,22 @@ def test_records_say_what_was_run(make, inline, tmp_path, label_words):
     assert lexicon["io"]["r"] == 3 / 21
     assert lexicon["calibration"] is None
     assert not result.errors
+
+
+def test_the_same_seeds_give_the_same_tables(make, inline, tmp_path):
+    """Trainings, scores and the bootstrap: nothing but times may differ."""
+    texts = []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        methods = ["entlm", "entlm_struct", "bert_tagger", "nnshot", "structshot"]
+        run_benchmark(make(methods=methods, seeds=[1, 2]), folder)
+        groups = group_records(read_all([folder / "records.jsonl"]))
+        layout = choose_layout("auto", list(groups))
+        made = [f1_table(groups, layout), class_table(groups, layout)]
+        made += [calibration_table(groups, layout)]
+        made += [difference_table(groups, ["method=entlm"])]
+        texts.append([(table.head, table.rows, table.notes) for table in made])
+    assert texts[0] == texts[1]
+    assert len(inline) == 8
 
 
 def test_what_has_a_record_is_not_run_again(make, inline, tmp_path):
