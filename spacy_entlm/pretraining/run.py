@@ -11,6 +11,7 @@ from tqdm import tqdm
 
 from ..model.backbones import resolve_backbone
 from ..model.masked_lm import MaskedLM, load_masked_lm
+from ..model.memory import limit_ready_products
 from ..model.precision import fastest_precision
 from ..model.recommended import (
     LABEL_WORDS_KEY,
@@ -74,6 +75,7 @@ class Pretraining:
         RAISES (ValueError): If anything given cannot be used, or the disk is full.
         """
         self._check()
+        limit_ready_products()
         folder = RunFolder(self.out)
         done = folder.finished() if resume and not overwrite else None
         if done is not None:
