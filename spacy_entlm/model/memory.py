@@ -7,7 +7,7 @@ from typing import Callable, Optional
 
 # Products that oneDNN and PyTorch's layer above it keep ready, each. One is kept for
 # every number of rows, half a megabyte or more, and by default 1,024 of every kind.
-# The layers of one batch share a handful, and making one takes 1 % of using it.
+# The layers of one batch share a handful.
 READY_PRODUCTS = 16
 CACHES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
 

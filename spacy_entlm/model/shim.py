@@ -20,7 +20,7 @@ from .precision import DTYPES, autocast, fastest_precision, product_dtype
 MAX_GRADIENT_NORM = 1.0
 # Added to the norm as torch.nn.utils.clip_grad_norm_ does.
 CLIP_EPS = 1e-6
-# Returning memory takes about as long as a tenth of a step.
+# Returning memory takes less time than a step.
 UPDATES_BETWEEN_RETURNS = 50
 
 

@@ -15,37 +15,34 @@ needs_account = pytest.mark.skipif(
     not STATUS.exists(), reason="needs Linux's account of memory"
 )
 
-PRODUCTS = """
-import torch
+# What the scripts below begin with: the resident memory of their process, in KiB.
+RESIDENT = """
 from pathlib import Path
-from spacy_entlm.model.memory import limit_ready_products
-from spacy_entlm.model.packed import PackedWeight, can_pack
 
 def resident():
     lines = Path("/proc/self/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith("VmRSS")).split()[1])
+"""
 
-weight = torch.randn(1024, 256)
-if not can_pack(weight):
+PRODUCTS = """
+import torch
+from spacy_entlm.model.packed import Packing, can_pack
+
+layer, decoder = torch.nn.Linear(256, 1024), torch.nn.Linear(256, 8)
+if not can_pack(layer.weight):
     raise SystemExit("no packed products here")
-limit_ready_products()
-packed = PackedWeight(weight, None)
+Packing(layer, decoder, torch.float32)
 with torch.no_grad():
-    packed.product(torch.randn(500, 256))
+    layer(torch.randn(500, 256))
     before = resident()
     for n_rows in range(100, 500):
-        packed.product(torch.randn(n_rows, 256))
+        layer(torch.randn(n_rows, 256))
 print(resident() - before)
 """
 
 FRAGMENTS = """
 import ctypes
-from pathlib import Path
 from spacy_entlm.model.memory import return_free_memory
-
-def resident():
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("VmRSS")).split()[1])
 
 c = ctypes.CDLL(None)
 if not hasattr(c, "malloc_trim"):
@@ -66,9 +63,11 @@ print(before - resident())
 
 
 def run(script):
-    """What a script in a process of its own prints, or a skip with its reason."""
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True)
+    """What a script prints, in a process that knows nothing of ours, or a skip with
+    its reason."""
+    command = [sys.executable, "-c", RESIDENT + script]
+    env = {name: value for name, value in os.environ.items() if name not in CACHES}
+    done = subprocess.run(command, capture_output=True, text=True, env=env)
     if done.returncode and done.stderr.startswith("no "):
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stderr
@@ -90,7 +89,8 @@ def test_what_was_freed_goes_back_to_the_system():
 def test_the_users_environment_has_the_last_word(monkeypatch):
     """Who sets a variable knows why."""
     monkeypatch.setenv(CACHES[0], "500")
-    monkeypatch.delenv(CACHES[1], raising=False)
+    monkeypatch.setenv(CACHES[1], "500")  # so that it is as before afterwards
+    monkeypatch.delenv(CACHES[1])
     limit_ready_products()
     assert os.environ[CACHES[0]] == "500"
     assert os.environ[CACHES[1]] == str(READY_PRODUCTS)
