@@ -1,7 +1,8 @@
 """F1 against gold as it is annotated (BIO) and with neighbours merged (IO).
 
 An IO tagger cannot tell two neighbouring entities of one class apart. The paper scores
-against gold in which such neighbours are one entity; spaCy's scorer does not.
+against gold in which such neighbours are one entity; spaCy's scorer does not. A tagger
+that can tell them apart is no worse for it: in its predictions they are merged, too.
 """
 
 from typing import Any, Dict, Iterable, List
@@ -21,7 +22,10 @@ def score_entities(examples: Iterable[Example]) -> Dict[str, Any]:
         as shares from 0 to 1; and "n_entities" of the gold as annotated.
     """
     examples = list(examples)
-    merged = [Example(eg.predicted, merge_neighbours(eg.reference)) for eg in examples]
+    merged = [
+        Example(merge_neighbours(eg.predicted), merge_neighbours(eg.reference))
+        for eg in examples
+    ]
     return {
         "io": _prf(merged),
         "bio": _prf(examples),

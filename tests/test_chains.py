@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spacy_entlm import chains
+from spacy_entlm.decoding import chains
 
 # Chains longer than the first number are cut, into blocks of the second or more.
 CUTS = [(512, 64), (0, 1), (1, 1), (2, 2), (3, 2)]

@@ -5,7 +5,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc, Span
 
-from spacy_entlm.transitions import (
+from spacy_entlm.decoding.transitions import (
     TransitionCounts,
     count_transitions,
     transition_matrix,

@@ -14,7 +14,7 @@ from spacy.training import Example
 from spacy_entlm.corpus.errors import CorpusError
 from spacy_entlm.decoding import build_io_decoder
 from spacy_entlm.model.types import LabelScores
-from spacy_entlm.transitions import TransitionCounts, transition_matrix
+from spacy_entlm.decoding.transitions import TransitionCounts, transition_matrix
 from spacy_entlm.viterbi import NEGLIGIBLE, build_viterbi_decoder
 
 NLP = spacy.blank("en")

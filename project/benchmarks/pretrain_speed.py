@@ -28,7 +28,7 @@ from transformers import (
     TrainingArguments,
 )
 
-from spacy_entlm.model.masked_lm import load_masked_lm
+from spacy_entlm.backbones.loading import load_masked_lm
 from spacy_entlm.pretraining.checkpoint import State
 from spacy_entlm.pretraining.loop import Training
 from spacy_entlm.pretraining.masking import Masker

@@ -31,7 +31,7 @@ from spacy_entlm.decoding import Decoder, build_io_decoder
 from spacy_entlm.label_words.words import read_label_words
 from spacy_entlm.model.types import LabelScores
 from spacy_entlm.scoring import score_entities
-from spacy_entlm.transitions import TransitionCounts, count_transitions
+from spacy_entlm.decoding.transitions import TransitionCounts, count_transitions
 from spacy_entlm.viterbi import OFFICIAL_TAU, ViterbiDecoder
 
 ENTLM = "entlm_ner"

@@ -14,7 +14,7 @@ from typing import Callable, Tuple
 import numpy
 import typer
 
-from spacy_entlm import chains
+from spacy_entlm.decoding import chains
 
 # Classes, words of a chain, chains: sentences of CoNLL and OntoNotes, a long document.
 CASES = ((4, 14, 3000), (18, 14, 3000), (4, 100_000, 1), (18, 100_000, 1))

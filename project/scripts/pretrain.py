@@ -27,10 +27,10 @@ from spacy.tokens import DocBin
 
 from spacy_entlm.cli._util import atomic_output, echo_lines, one_line_errors
 from spacy_entlm.corpus.errors import CorpusError
-from spacy_entlm.label_words.own import prefer_own
+from spacy_entlm.label_words.choice import prefer_own
 from spacy_entlm.label_words.words import read_label_words
-from spacy_entlm.model.backbones import write_record
-from spacy_entlm.model.recommended import read_recommended
+from spacy_entlm.backbones.names import write_record
+from spacy_entlm.backbones.recommended import read_recommended
 
 RECORD_FILE = "backbone.json"
 MODEL_FOLDER = "backbone"

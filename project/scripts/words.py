@@ -21,12 +21,12 @@ from safetensors.numpy import load_file, save
 
 from spacy_entlm.cli._util import atomic_output, echo_lines, one_line_errors
 from spacy_entlm.corpus.errors import CorpusError
-from spacy_entlm.label_words.own import match_own, prefer_own
+from spacy_entlm.label_words.choice import match_own, prefer_own
 from spacy_entlm.label_words.search import DATA_LM
 from spacy_entlm.label_words.words import LabelWords, read_label_words
 from spacy_entlm.lexicon.readers import read_lexicon
 from spacy_entlm.lexicon.writers import write_lexicon
-from spacy_entlm.model.recommended import read_recommended
+from spacy_entlm.backbones.recommended import read_recommended
 
 app = typer.Typer(no_args_is_help=True, help=__doc__)
 LEXICON_FILE = "lexicon.jsonl"

@@ -6,9 +6,9 @@ from typing import Any, Collection, Dict, Iterable, List, NamedTuple, Optional, 
 
 from thinc.api import Config
 
+from ..backbones.names import resolve_backbone
+from ..backbones.recommended import LABEL_WORDS_FILE, PRETRAIN_FILE
 from ..label_words.words import LabelWords, read_label_words
-from ..model.backbones import resolve_backbone
-from ..model.recommended import LABEL_WORDS_FILE, PRETRAIN_FILE
 from .commands import External
 from .config import (
     Backbone,

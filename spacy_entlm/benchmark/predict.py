@@ -6,8 +6,8 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
+from spacy.util import minibatch
 
-from ..pipeline.stream import look_ahead
 from ..scoring import score_entities
 from .calibration import calibration_bins
 from .cells import Cell
@@ -80,7 +80,7 @@ def evaluate_pipelines(
     # Where one decoder wants the probabilities, the others need not ask again.
     scorer = max(components, key=lambda pipe: pipe.decoder.needs_probs)
     predicted: List[List[Doc]] = [[] for _ in pipelines]
-    for docs in look_ahead(iter(gold), PREDICT_BATCH):
+    for docs in minibatch(gold, PREDICT_BATCH):
         scores = scorer.score_words([bare_doc(pipelines[0], doc) for doc in docs])
         for nlp, pipe, done in zip(pipelines, components, predicted):
             own = [bare_doc(nlp, doc) for doc in docs]
@@ -126,5 +126,4 @@ def score_docs(
 
 def _spans_key(pipe: Any) -> Optional[str]:
     """The span group in which a component leaves its confidences."""
-    key = getattr(pipe, "cfg", {}).get("spans_key")
-    return None if key is None else key.replace("{name}", pipe.name)
+    return getattr(pipe, "spans_key", None)

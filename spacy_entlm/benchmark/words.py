@@ -1,7 +1,6 @@
 """Label words for a benchmark: the search of `search`, for many settings at a time."""
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence
 
@@ -24,13 +23,10 @@ class WordFinder:
     """
 
     def __init__(self, backbone: str) -> None:
-        from ..model.architecture import fold_word, get_word_pieces
-        from ..model.lm_counts import load_backbone
+        from ..model.entlm import load_reader
 
         self.backbone = backbone
-        self._model = load_backbone(backbone)
-        self._fold = partial(fold_word, self._model)
-        self._get_pieces = partial(get_word_pieces, self._model)
+        self._reader = load_reader(backbone)
 
     def count_data(self, docs: Iterable[Doc]) -> Counts:
         """Count the words of each class (paper, Eq. 5)."""
@@ -40,13 +36,13 @@ class WordFinder:
         self, docs: Iterable[Doc], progress: Optional[Progress] = None
     ) -> Counts:
         """Count what the masked LM predicts for each class (paper, Eq. 6)."""
-        from ..model.lm_counts import count_predictions
+        from ..label_words.lm_counts import count_predictions
 
-        return self.fold(count_predictions(self._model, docs, progress=progress))
+        return self.fold(count_predictions(self._reader, docs, progress=progress))
 
     def fold(self, counts: Counts) -> Counts:
         """Counts of words in the form in which the backbone reads them."""
-        return fold_counts(counts, lambda word: self._fold(word)[0])
+        return fold_counts(counts, self._reader.fold_word)
 
     def search(
         self,
@@ -64,7 +60,7 @@ class WordFinder:
             none.
         """
         found = search_label_words(
-            data, lm, settings, labels=labels, get_pieces=self._get_pieces
+            data, lm, settings, labels=labels, get_pieces=self._reader.word_pieces
         )
         return {label: search.words for label, search in found.items()}
 
@@ -81,7 +77,11 @@ class WordFinder:
         from spacy.training import Example
 
         examples = (Example(doc, doc) for doc in docs)
-        found = search_in_examples(examples, labels, self._fold) if labels else {}
+        reader, found = self._reader, {}
+        if labels:
+            found = search_in_examples(
+                examples, labels, reader.fold_word, reader.word_pieces
+            )
         return {label: words[:top_k] for label, words in found.items()}
 
 

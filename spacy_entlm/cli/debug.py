@@ -66,9 +66,7 @@ def describe(nlp: Language, name: str, examples: List[Example]) -> List[str]:
     """
     pipe: Any = nlp.get_pipe(name)
     entities, misaligned = _count_entities(examples)
-    windows = pipe.model.attrs["get_windows"](
-        pipe.model, [eg.predicted for eg in examples]
-    )
+    windows = pipe.label_model.windows([eg.predicted for eg in examples])
     lines = [f"Component {name}: {len(pipe.labels)} classes, {len(examples)} examples"]
     for label, words in pipe.label_data.items():
         shown = [_with_pieces(pipe, word) for word in words]
@@ -103,7 +101,7 @@ def _count_entities(examples: List[Example]) -> "tuple[Dict[str, int], Dict[str,
 
 
 def _with_pieces(pipe: Any, word: str) -> str:
-    pieces = pipe.model.attrs["word_pieces"](pipe.model, word)
+    pieces = pipe.label_model.word_pieces(word)
     if len(pieces) == 1 and pieces[0] == word:
         return word
     return f"{word} [{' '.join(pieces) or 'not in the vocabulary'}]"
@@ -113,7 +111,7 @@ def _learn_rate_lines(nlp: Language, pipe: Any) -> List[str]:
     optimizer = registry.resolve(
         {"optimizer": nlp.config.interpolate()["training"]["optimizer"]}
     )["optimizer"]
-    suits = suitable_learn_rate(pipe.model.attrs["settings"].name)
+    suits = suitable_learn_rate(pipe.label_model.config.name)
     lines = [
         f"  Learning rate: {optimizer.learn_rate:g}; suits the backbone: {suits:g}"
     ]

@@ -7,7 +7,7 @@ from typing import Annotated, Dict
 
 import typer
 
-from ..pipeline.files import replace_folder
+from ..files.folders import replace_folder
 from ._util import echo_lines, entlm_cli, one_line_errors
 
 PROJECT_FILE = "project.yml"

@@ -80,8 +80,8 @@ def label_words_cli(
 
 def _page(words: LabelWords, report: Dict[str, Any], backbone: str) -> str:
     """The page on label words. report: of `search`, or empty."""
-    from ..model.label_head import Rows, initial_row  # torch takes seconds
-    from ..model.masked_lm import load_masked_lm
+    from ..backbones.loading import load_masked_lm
+    from ..label_words.rows import Rows, initial_row  # torch takes seconds
 
     masked_lm = load_masked_lm(backbone)
     tokenizer, decoder = masked_lm.tokenizer, masked_lm.decoder
@@ -125,7 +125,7 @@ def _nearest(
 ) -> List[Tuple[str, float, str]]:
     """Vocabulary words nearest to a row, their cosines, and whose label words they
     are."""
-    from ..model.lm_counts import piece_as_word
+    from ..label_words.lm_counts import piece_as_word
 
     owners: Dict[int, List[str]] = {}
     for label, label_words in words.items():

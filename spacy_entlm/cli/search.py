@@ -168,17 +168,17 @@ def search_cli(
         rows_path = output_path.with_suffix(ROWS_SUFFIX) if by_features else None
         outputs.append(rows_path)
         _check_outputs(outputs, [annotated_path, *(lm_counts or [])])
-        model = None if backbone is None else _load(backbone, gpu_id)
+        reader = None if backbone is None else _load(backbone, gpu_id)
         docs, corpus = read_docs(
             annotated_path, blank_pipeline(lang), format=format, progress=progress_bar
         )
         data, lm = _count(docs, given, annotated_path)
         if settings.uses_lm and not given:
-            lm = _count_lm(model, docs, top_k=lm_top_k, masked=masked)
+            lm = _count_lm(reader, docs, top_k=lm_top_k, masked=masked)
         if save_counts is not None:
             with atomic_output(save_counts) as temporary:
                 write_counts(lm, temporary)
-        found, classes = _search(data, lm, settings, model)
+        found, classes = _search(data, lm, settings, reader)
         asked = {
             **{**asdict(settings), "method": method},
             **{"annotated": annotated_path, "backbone": backbone, "masked": masked},
@@ -187,7 +187,7 @@ def search_cli(
         report = {"settings": asked, **_size(corpus), "classes": classes}
         if rows_path is not None:
             words = {label: search.words for label, search in found.items()}
-            _write_rows(model, docs, words, rows_path)
+            _write_rows(reader, docs, words, rows_path)
         _write(found, report, output_path)
         echo_lines([*corpus.problems(), *_lines(found, classes, top_k)])
         echo_lines([f"Wrote {output_path} and {report_path(output_path)}"])
@@ -223,11 +223,11 @@ def _check_outputs(outputs: List[Optional[Path]], sources: List[Path]) -> None:
 
 
 def _load(backbone: str, gpu_id: int) -> Any:
-    """The Thinc model of a backbone."""
-    from ..model.lm_counts import load_backbone  # torch takes seconds
+    """A backbone that reads texts."""
+    from ..model.entlm import load_reader  # torch takes seconds
 
     setup_gpu(gpu_id, silent=True)
-    return load_backbone(backbone)
+    return load_reader(backbone)
 
 
 def _count(docs: List[Doc], given: List[Counts], path: Path) -> Tuple[Counts, Counts]:
@@ -239,30 +239,28 @@ def _count(docs: List[Doc], given: List[Counts], path: Path) -> Tuple[Counts, Co
     return data, merge_counts(strip_tags(counts, labels) for counts in given)
 
 
-def _count_lm(model: Any, docs: List[Doc], *, top_k: int, masked: bool) -> Counts:
-    from ..model.lm_counts import count_predictions
+def _count_lm(reader: Any, docs: List[Doc], *, top_k: int, masked: bool) -> Counts:
+    from ..label_words.lm_counts import count_predictions
 
     progress = partial(progress_bar, unit="batch")
-    return count_predictions(model, docs, top_k=top_k, masked=masked, progress=progress)
+    return count_predictions(
+        reader, docs, top_k=top_k, masked=masked, progress=progress
+    )
 
 
 def _search(
-    data: Counts, lm: Counts, settings: SearchSettings, model: Any
+    data: Counts, lm: Counts, settings: SearchSettings, reader: Any
 ) -> Tuple[Dict[str, ClassSearch], Dict[str, Any]]:
     """The words, and the report on them.
 
-    model (Optional[Model]): The backbone, in whose form words are compared.
+    reader (Optional[Reader]): The backbone, in whose form words are compared.
     RAISES (LabelWordError): If no class has a word.
     """
     get_pieces = None
-    if model is not None:
-        from ..model.architecture import fold_word, get_word_pieces
-
-        def fold(word: str) -> str:
-            return fold_word(model, word)[0]
-
-        data, lm = fold_counts(data, fold), fold_counts(lm, fold)
-        get_pieces = partial(get_word_pieces, model)
+    if reader is not None:
+        data = fold_counts(data, reader.fold_word)
+        lm = fold_counts(lm, reader.fold_word)
+        get_pieces = reader.word_pieces
     found = search_label_words(data, lm, settings, get_pieces=get_pieces)
     classes = make_report(found, settings, data, lm)
     casing = casing_advice(data, lm) if settings.uses_lm else ""
@@ -287,12 +285,12 @@ def _write(found: Dict[str, ClassSearch], report: Dict[str, Any], path: Path) ->
 
 
 def _write_rows(
-    model: Any, docs: List[Doc], words: Dict[str, List[str]], path: Path
+    reader: Any, docs: List[Doc], words: Dict[str, List[str]], path: Path
 ) -> None:
-    from ..model.prototypes import find_prototypes, write_label_rows
+    from ..label_words.prototypes import find_prototypes, write_label_rows
 
     progress = partial(progress_bar, unit="batch")
-    rows = find_prototypes(model, docs, words, progress=progress)
+    rows = find_prototypes(reader, docs, words, progress=progress)
     with atomic_output(path) as temporary:
         write_label_rows(rows, temporary)
     echo_lines([f"Wrote {path}: rows of {', '.join(rows)}"])

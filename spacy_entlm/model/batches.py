@@ -1,7 +1,7 @@
 """Windows -> batches: windows of like length together, so that little is padded."""
 
 from dataclasses import dataclass
-from typing import Iterator, Tuple
+from typing import Iterator, Optional, Tuple
 
 import numpy
 
@@ -27,13 +27,13 @@ class Batch:
 
 
 def iter_batches(
-    windows: Windows, max_batch_pieces: int, max_padding: int
+    windows: Windows, max_batch_pieces: int, max_padding: Optional[int] = None
 ) -> Iterator[Batch]:
     """Group windows of like length into batches.
 
     max_batch_pieces (int): Most pieces of a batch, padding counted; a batch holds one
         window at least.
-    max_padding (int): Most of them that are padding.
+    max_padding (Optional[int]): Most of them that are padding; None: any number.
     """
     order = numpy.argsort(-windows.sizes, kind="stable")
     by_window = _words_by_window(windows)
@@ -45,18 +45,11 @@ def iter_batches(
         end = begin + 1
         while end < min(limit, len(sizes)):
             padding += longest - sizes[end]
-            if padding > max_padding:
+            if max_padding is not None and padding > max_padding:
                 break
             end += 1
         yield _batch(windows, order[begin:end], longest, by_window)
         begin = end
-
-
-def whole_batch(windows: Windows) -> Batch:
-    """All windows in one batch."""
-    chosen = numpy.arange(len(windows.sizes))
-    longest = int(windows.sizes.max(initial=0))
-    return _batch(windows, chosen, longest, _words_by_window(windows))
 
 
 def _batch(

@@ -2,19 +2,21 @@
 
 import json
 from pathlib import Path
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, cast
 
 import torch
 
+from ..backbones.loading import load_masked_lm
+from ..backbones.masked_lm import MaskedLM
+from ..backbones.recommended import LABEL_WORDS_FILE
+from ..label_words.rows import Rows, initial_row
 from ..label_words.words import (
     LabelWords,
     check_label_words,
     label_word_pieces,
     read_label_words,
 )
-from .label_head import LabelHead, Rows, initial_row
-from .masked_lm import MaskedLM, load_masked_lm
-from .recommended import LABEL_WORDS_FILE
+from .label_head import LabelHead
 from .tensor_files import load_tensors, save_tensors
 
 LABEL_ROWS_FILE = "label_rows.safetensors"
@@ -47,8 +49,8 @@ class EntLMNetwork(torch.nn.Module):
         positions: int64 (n), rows of the flattened windows.
         RETURNS: float32 (n, width).
         """
-        if not len(positions):  # not every backbone takes an empty batch
-            return self.decoder_rows.weight[:0].float()
+        if not len(positions):
+            return self.no_features()
         features = self.masked_lm(input_ids, attention_mask, positions=positions)
         return features.float()
 
@@ -58,17 +60,18 @@ class EntLMNetwork(torch.nn.Module):
         return self.masked_lm.tokenizer
 
     @property
-    def decoder_rows(self) -> Rows:
+    def vocabulary(self) -> Rows:
         """The output matrix."""
-        decoder, packing = self.masked_lm.decoder, self.masked_lm.packing
-        rows = packing.rows if packing is not None else ()
-        return Rows(decoder.weight, decoder.bias, rows)
+        return Rows(self.masked_lm.decoder.weight, self.masked_lm.decoder.bias)
 
     @property
-    def no_rows(self) -> Rows:
-        """What the head holds before there is a class."""
-        weight = self.masked_lm.decoder.weight
-        return Rows(weight.new_zeros(0, self.masked_lm.width), weight.new_zeros(0))
+    def label_rows(self) -> Rows:
+        """The rows of all classes, without gradients."""
+        return self.head.stacked(self.masked_lm.decoder.weight)
+
+    def no_features(self) -> torch.Tensor:
+        """Features of no piece: not every backbone takes an empty batch."""
+        return self.masked_lm.decoder.weight[:0].float()
 
     @property
     def n_vocab(self) -> int:
@@ -93,7 +96,7 @@ class EntLMNetwork(torch.nn.Module):
         new = check_label_words(label_words, tags=False)
         pieces = label_word_pieces(new, self.tokenizer, multi_piece=multi_piece)
         for label, words in pieces.items():
-            row, bias = initial_row(self.decoder_rows, words, mean_bias=mean_bias)
+            row, bias = initial_row(self.vocabulary, words, mean_bias=mean_bias)
             given = (rows or {}).get(label)
             self.head.add(row if given is None else given.to(row), bias)
             self.label_words[label] = new[label]
@@ -103,13 +106,11 @@ class EntLMNetwork(torch.nn.Module):
         self.masked_lm.save(folder)
         text = json.dumps(self.label_words, ensure_ascii=False, indent=1)
         (folder / LABEL_WORDS_FILE).write_text(text + "\n", encoding="utf8")
-        rows = torch.zeros(0, self.masked_lm.width)
-        biases = torch.zeros(0)
-        if len(self.head):
-            rows = torch.stack([*self.head.rows])
-            biases = torch.cat([*self.head.biases])
-        tensors = {ROWS_KEY: rows, BIASES_KEY: biases}
-        save_tensors(folder / LABEL_ROWS_FILE, tensors)
+        rows = self.label_rows
+        save_tensors(
+            folder / LABEL_ROWS_FILE,
+            {ROWS_KEY: rows.weight, BIASES_KEY: cast(torch.Tensor, rows.bias)},
+        )
 
     @classmethod
     def load(

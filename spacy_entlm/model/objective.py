@@ -1,85 +1,85 @@
-"""The objective over the vocabulary and the label rows, with its gradients.
+"""Losses over the vocabulary and the label rows, with their gradients.
 
-Rows are scored against the vocabulary in blocks, and the gradients go straight into
-the features and the rows: no copy of the logits but one block's is ever made.
+V is the vocabulary with decoder rows W (n_vocab, width) and biases b, Y the classes
+with label rows L (n_labels, width) and biases c. The softmax goes over both. Pieces are
+scored against the vocabulary in blocks, so that no more than one block's scores are
+ever held. Nothing here touches a parameter: gradients are new tensors.
 """
 
-from typing import Tuple
+from typing import Callable, Tuple
 
 import torch
 
-from .label_head import BLOCK_ROWS, LabelHead, Rows
+from ..label_words.rows import Rows
+from .types import PieceGradient
 
-# Target of a piece that carries no loss.
-NO_LOSS = -1
+# Pieces that are scored against the whole vocabulary at once: bounds the memory.
+BLOCK_ROWS = 256
+
+# Scores of a block against V and Y, (n, n_vocab) and (n, n_labels), which it turns into
+# their gradients; gives the block's loss.
+BlockLoss = Callable[[slice, torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 @torch.no_grad()
-def label_objective(
+def label_cross_entropy(
     features: torch.Tensor,
     targets: torch.Tensor,
-    decoder: Rows,
-    head: LabelHead,
+    vocabulary: Rows,
+    labels: Rows,
     *,
-    scale: torch.Tensor,
     dtype: torch.dtype = torch.float32,
-) -> Tuple[torch.Tensor, torch.Tensor]:
+) -> Tuple[torch.Tensor, PieceGradient]:
     """Sum of the cross-entropy over V and Y (paper, Eq. 3), with its gradients.
 
-    Gradients of W, b, L and c are added to the parameters', in blocks of rows, so
-    that no more than one block is ever scored against the vocabulary.
-
     features: float32 (n, width).
-    targets: int64 (n), a piece id, n_vocab + class index, or NO_LOSS.
-    scale: float32 (1), factor of all gradients (loss scaling of mixed precision).
+    targets: int64 (n), a piece id, or n_vocab + class index.
+    vocabulary, labels (Rows): W and b, L and c.
     dtype (torch.dtype): Of the products with the vocabulary; the rest is float32.
-    RETURNS: loss float32 (), gradient of the features (n, width).
+    RETURNS: loss float32 (), and its gradient.
     """
-    labels = head.stacked()
+    n_vocab = len(vocabulary)
 
-    def gradient(block: slice, vocab: torch.Tensor, label: torch.Tensor):
-        target = targets[block]
-        rows = torch.arange(len(target), device=target.device)
-        real = target != NO_LOSS
-        is_label = target >= vocab.shape[1]
-        loss = -_pick(vocab, label, rows, target, real)
+    def block_loss(block: slice, vocab: torch.Tensor, label: torch.Tensor):
+        target = targets[block][:, None]
+        # Without a question to the device: each row points into both, and one counts.
+        in_label = (target >= n_vocab).float()
+        places = [(vocab, target.clamp(max=n_vocab - 1), 1 - in_label)]
+        if label.shape[1]:
+            places.append((label, (target - n_vocab).clamp(min=0), in_label))
+        of_target = sum(scores.gather(1, at) * here for scores, at, here in places)
         total = _softmax_(vocab, label)
-        loss = (loss + total)[real].sum()
-        in_vocab, in_label = real & ~is_label, real & is_label
-        vocab[rows[in_vocab], target[in_vocab]] -= 1
-        label[rows[in_label], target[in_label] - vocab.shape[1]] -= 1
-        return loss, real
+        for scores, at, here in places:
+            scores.scatter_add_(1, at, -here)
+        return (total - of_target.squeeze(1)).sum()  # type: ignore[union-attr]
 
-    product = _Products(decoder, dtype)
-    return _backprop_blocks(features, product, head, labels, gradient, scale)
+    return _in_blocks(features, vocabulary, labels, block_loss, dtype)
 
 
 @torch.no_grad()
-def rehearsal_objective(
+def distillation_loss(
     features: torch.Tensor,
     teacher_features: torch.Tensor,
-    decoder: Rows,
-    head: LabelHead,
-    teacher_decoder: Rows,
+    vocabulary: Rows,
+    labels: Rows,
+    teacher_vocabulary: Rows,
     teacher_labels: Rows,
     *,
-    scale: torch.Tensor,
     dtype: torch.dtype = torch.float32,
-) -> Tuple[torch.Tensor, torch.Tensor]:
+) -> Tuple[torch.Tensor, PieceGradient]:
     """Sum of the cross-entropy against an earlier model's softmax, with gradients.
 
     Classes that the earlier model did not know yet are left out of both softmaxes.
 
     features, teacher_features: float32 (n, width).
-    scale, dtype: as `label_objective` takes them.
-    RETURNS: loss float32 (), gradient of the features (n, width).
+    teacher_vocabulary, teacher_labels (Rows): Of the earlier model. The others, and
+    what is returned: as of `label_cross_entropy`.
     """
-    labels = head.stacked()
-    n_known = len(teacher_labels.weight)
+    n_known = len(teacher_labels)
 
-    def gradient(block: slice, vocab: torch.Tensor, label: torch.Tensor):
+    def block_loss(block: slice, vocab: torch.Tensor, label: torch.Tensor):
         teacher = teacher_features[block]
-        target_vocab = teacher_decoder.scores(teacher)
+        target_vocab = teacher_vocabulary.scores(teacher)
         target_label = teacher_labels.scores(teacher)
         _softmax_(target_vocab, target_label)
         label[:, n_known:] = -torch.inf
@@ -88,77 +88,48 @@ def rehearsal_objective(
         total = _softmax_(vocab, label)
         vocab -= target_vocab
         label[:, :n_known] -= target_label
-        real = torch.ones(len(vocab), dtype=torch.bool, device=vocab.device)
-        return (total - expected).sum(), real
+        return (total - expected).sum()
 
-    product = _Products(decoder, dtype)
-    return _backprop_blocks(features, product, head, labels, gradient, scale)
+    return _in_blocks(features, vocabulary, labels, block_loss, dtype)
 
 
-class _Products:
-    """The products with the output matrix, its gradients added as they come."""
-
-    def __init__(self, decoder: Rows, dtype: torch.dtype):
-        self._decoder = decoder
-        self._half = dtype != torch.float32
-        weight = decoder.weight.detach()
-        self._weight = weight.to(dtype) if self._half else weight
-        self._d_weight = _gradient_of(decoder.weight)
-        self._d_bias = _gradient_of(decoder.bias)
-
-    def scores(self, x: torch.Tensor) -> torch.Tensor:
-        """float32 (n, n_vocab), in new memory."""
-        if not self._half:
-            return self._decoder.scores(x)
-        scores = (x.to(self._weight.dtype) @ self._weight.T).float()
-        return scores if self._decoder.bias is None else scores.add_(self._decoder.bias)
-
-    def backprop(self, d_scores: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-        """Add to the gradients of the matrix; return that of x."""
-        if self._d_bias is not None:
-            self._d_bias += d_scores.sum(0)
-        self._d_weight.addmm_(d_scores.T, x)  # a sum over steps: float32
-        return (d_scores.to(self._weight.dtype) @ self._weight).float()
-
-
-def _backprop_blocks(features, products, head, labels, gradient, scale):
-    loss = features.new_zeros(())
+def _in_blocks(
+    features: torch.Tensor,
+    vocabulary: Rows,
+    labels: Rows,
+    block_loss: BlockLoss,
+    dtype: torch.dtype,
+) -> Tuple[torch.Tensor, PieceGradient]:
+    weight = vocabulary.weight.detach().to(dtype)
+    bias = None if vocabulary.bias is None else vocabulary.bias.detach()
+    d_vocabulary = _zeros_like(vocabulary)
+    d_labels = _zeros_like(labels)
     d_features = torch.zeros_like(features)
-    d_label_weight = torch.zeros_like(labels.weight)
-    d_label_bias = torch.zeros_like(labels.bias)
+    loss = features.new_zeros(())
     for start in range(0, len(features), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
         x = features[block]
-        vocab, label = products.scores(x), labels.scores(x)
-        block_loss, real = gradient(block, vocab, label)
-        loss += block_loss
-        factor = real[:, None] * scale
-        vocab *= factor
-        label *= factor
-        d_features[block] = products.backprop(vocab, x) + label @ labels.weight
-        d_label_weight.addmm_(label.T, x)
-        d_label_bias += label.sum(0)
-    head.accumulate(d_label_weight, d_label_bias)
-    return loss, d_features
+        vocab = (x.to(dtype) @ weight.T).float()
+        if bias is not None:
+            vocab += bias
+        label = labels.scores(x)
+        loss += block_loss(block, vocab, label)
+        d_features[block] = (vocab.to(dtype) @ weight).float() + label @ labels.weight
+        _add_products(d_vocabulary, vocab, x)
+        _add_products(d_labels, label, x)
+    return loss, PieceGradient(d_features, d_vocabulary, d_labels, len(features))
 
 
-def _gradient_of(parameter):
-    if parameter is None:
-        return None
-    if parameter.grad is None:
-        parameter.grad = torch.zeros_like(parameter)
-    return parameter.grad
+def _zeros_like(rows: Rows) -> Rows:
+    bias = None if rows.bias is None else torch.zeros_like(rows.bias)
+    return Rows(torch.zeros_like(rows.weight), bias)
 
 
-def _pick(vocab, label, rows, target, real):
-    """Scores of the targets; anything where there is none."""
-    n_vocab = vocab.shape[1]
-    target = torch.where(real, target, 0)
-    from_vocab = vocab[rows, target.clamp(max=n_vocab - 1)]
-    if label.shape[1] == 0:
-        return from_vocab
-    from_label = label[rows, (target - n_vocab).clamp(min=0)]
-    return torch.where(target >= n_vocab, from_label, from_vocab)
+def _add_products(d_rows: Rows, d_scores: torch.Tensor, x: torch.Tensor) -> None:
+    """Gradients of rows from those of their scores; a sum over blocks: float32."""
+    d_rows.weight.addmm_(d_scores.T, x)
+    if d_rows.bias is not None:
+        d_rows.bias += d_scores.sum(0)
 
 
 def _softmax_(vocab: torch.Tensor, label: torch.Tensor) -> torch.Tensor:

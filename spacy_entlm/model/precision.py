@@ -1,16 +1,11 @@
-"""The number format of prediction: what was asked for, or what measures fastest."""
+"""Number formats of matrix products: in prediction and in training."""
 
 import contextlib
 import functools
 import time
-from typing import TYPE_CHECKING, ContextManager, Dict
+from typing import ContextManager, Dict
 
 import torch
-
-from .memory import limit_ready_products
-
-if TYPE_CHECKING:
-    from .network import EntLMNetwork
 
 DTYPES: Dict[str, torch.dtype] = {
     "float32": torch.float32,
@@ -33,21 +28,28 @@ def check_precision(precision: str) -> None:
         )
 
 
-def product_dtype(
-    device: torch.device, precision: str, network: "EntLMNetwork"
-) -> torch.dtype:
+def prediction_dtype(device: torch.device, precision: str, width: int) -> torch.dtype:
     """The number format of matrix products in prediction.
 
     precision (str): A key of DTYPES, or "auto": what a short measurement on this
         device finds fastest at the network's width.
     """
     if precision == AUTO:
-        precision = fastest_precision(device.type, network.masked_lm.width)
+        precision = fastest_precision(device.type, width)
     return DTYPES[precision]
 
 
+def training_dtype(device: torch.device, mixed_precision: bool) -> torch.dtype:
+    """The number format of matrix products in training: float32, or in mixed precision
+    float16 on a CUDA device, with scaled gradients, and bfloat16 on any other."""
+    if not mixed_precision:
+        return torch.float32
+    return torch.float16 if device.type == "cuda" else torch.bfloat16
+
+
 def autocast(device: torch.device, dtype: torch.dtype) -> ContextManager:
-    """A context in which matrix products run in a number format."""
+    """A context in which matrix products run in a number format; weights stay
+    float32."""
     if dtype == torch.float32:
         return contextlib.nullcontext()
     return torch.autocast(device.type, dtype=dtype)
@@ -57,11 +59,10 @@ def autocast(device: torch.device, dtype: torch.dtype) -> ContextManager:
 def fastest_precision(device_type: str, width: int) -> str:
     """Measure a feed-forward-sized product: instruction flags alone do not tell.
 
-    device_type (str): "cpu" or "cuda".
+    device_type (str): Such as "cpu" or "cuda".
     width (int): Width of the features.
     RETURNS (str): "float32" or "bfloat16".
     """
-    limit_ready_products()
     seconds = {}
     for name in ("float32", "bfloat16"):
         left = torch.ones(TRIAL_ROWS, width, dtype=DTYPES[name], device=device_type)

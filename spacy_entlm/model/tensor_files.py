@@ -8,7 +8,8 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from .masked_lm import CONFIG_FILE, BackboneError
+from ..backbones.errors import BackboneError
+from ..backbones.masked_lm import CONFIG_FILE
 
 # For each tensor its sizes, None where any will do.
 Shapes = Mapping[str, Tuple[Optional[int], ...]]

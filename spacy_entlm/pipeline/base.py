@@ -1,5 +1,6 @@
 """What components on a masked LM share: predict, annotate, update, save."""
 
+import contextlib
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
@@ -7,36 +8,36 @@ import numpy
 import srsly
 from spacy import util
 from spacy.errors import Errors
+from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
-from thinc.api import Model, Optimizer
-from thinc.types import Floats2d
+from thinc.api import Optimizer
 
-from ..decoding import Decoder, DocEntities
-from ..model.types import LabelScores, PieceFeatures
-from .files import replace_folder
-from .stream import look_ahead
+from ..decoding.types import Decoder, DocEntities, LabelScores
+from ..files.bytes import pack_folder, unpack_folder
+from ..files.folders import replace_file, replace_folder
+from ..model.base import PieceModel, get_label_model
+from ..model.types import PieceFeatures, PieceGradient
+from .requirements import add_requirement
 
 # Stands for the component's name in the setting `spans_key`.
 NAME_FIELD = "{name}"
+# Words whose features are held together in prediction: bounds the memory.
+MOST_WORDS = 2**15
 
 
 class MaskedLMNER(TrainablePipe):
     """Finds entities with scores of classes for each word, decoded into spans.
 
-    A subclass knows its classes (`labels`, `get_loss`, `initialize`) and what of them
-    is saved (`labels_part`, `_labels_to_save`, `_take_labels`).
+    A subclass knows its classes: `labels`, `add_label`, `initialize`, `_word_targets`.
     """
-
-    # The name under which the classes are saved, as JSON.
-    labels_part = "labels"
 
     def __init__(
         self,
         vocab: Vocab,
-        model: Model[List[Doc], LabelScores],
+        model: PieceModel,
         name: str,
         *,
         decoder: Decoder,
@@ -57,16 +58,31 @@ class MaskedLMNER(TrainablePipe):
             "spans_key": spans_key,
             "overwrite": overwrite,
         }
+        # Classes that were added before there is a network, which then has them.
+        self._added: Any = {}
+
+    @property
+    def label_model(self) -> Any:
+        """The methods of the model that the component calls (LabelModel)."""
+        return get_label_model(self.model)
 
     @property
     def labels(self) -> Tuple[str, ...]:
         """The classes, in the order of their scores."""
-        raise NotImplementedError
+        if not self.is_initialized:
+            return tuple(self._added)
+        return tuple(self.label_model.labels)
 
     @property
     def is_initialized(self) -> bool:
         """Whether there are weights to predict with."""
-        return self.model.attrs["is_initialized"](self.model)
+        return self.label_model.is_initialized
+
+    @property
+    def spans_key(self) -> Optional[str]:
+        """The span group for entities with their confidences, if there is to be one."""
+        key = self.cfg["spans_key"]
+        return None if key is None else key.replace(NAME_FIELD, self.name)
 
     def predict(self, docs: Iterable[Doc]) -> List[DocEntities]:
         """Find the entities of some Docs, without changing the Docs.
@@ -75,8 +91,10 @@ class MaskedLMNER(TrainablePipe):
         RETURNS (List[DocEntities]): One for each Doc.
         RAISES (ValueError): If the component was neither trained nor loaded.
         """
-        docs = list(docs)
-        return self.decoder(self.score_words(docs), docs)
+        found: List[DocEntities] = []
+        for group in _groups(list(docs)):
+            found += self.decoder(self.score_words(group), group)
+        return found
 
     def score_words(self, docs: List[Doc]) -> LabelScores:
         """What the decoder gets to see of some Docs.
@@ -87,26 +105,41 @@ class MaskedLMNER(TrainablePipe):
         """
         if not self.is_initialized:
             raise ValueError(Errors.E109.format(name=self.name))
-        settings = self.model.attrs["settings"]
-        settings.need_probs = self.decoder.needs_probs
-        settings.negligible = getattr(self.decoder, "negligible", 0.0)
-        return self.model.predict(docs)
+        return self.label_model.score(
+            self.model.predict(docs),
+            label_bias=self.cfg.get("label_bias", 0.0),
+            need_probs=self.decoder.needs_probs,
+            probability_floor=getattr(self.decoder, "probability_floor", 0.0),
+        )
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Annotate a stream of Docs, in its order.
 
         stream (Iterable[Doc]): The Docs.
-        batch_size (int): How many are taken from the stream together; more if they
-            are short, so that there are enough windows of like length.
-        YIELDS (Doc): The Docs.
+        batch_size (int): How many are taken from the stream together. Windows of like
+            length are read together within it, so that many make a better batch.
+        YIELDS (Doc): The Docs. Of a batch that fails, the error handler gets those that
+            fail alone.
         """
         error_handler = self.get_error_handler()
-        for docs in look_ahead(stream, batch_size):
+        for docs in util.minibatch(stream, size=batch_size):
             try:
                 self.set_annotations(docs, self.predict(docs))
-                yield from docs
+                done = docs
+            except Exception:
+                done = self._annotate_one_by_one(docs, error_handler)
+            yield from done
+
+    def _annotate_one_by_one(
+        self, docs: List[Doc], error_handler: Callable
+    ) -> Iterator[Doc]:
+        for doc in docs:
+            try:
+                self.set_annotations([doc], self.predict([doc]))
             except Exception as err:
-                error_handler(self.name, self, docs, err)
+                error_handler(self.name, self, [doc], err)
+            else:
+                yield doc
 
     def set_annotations(
         self, docs: Iterable[Doc], entities: Iterable[DocEntities]
@@ -118,6 +151,7 @@ class MaskedLMNER(TrainablePipe):
         """
         labels = self.labels  # as text: a Doc may have another vocabulary than we
         threshold, overwrite = self.cfg["threshold"], self.cfg["overwrite"]
+        key = self.spans_key
         for doc, found in zip(docs, entities):
             kept = [] if overwrite else list(doc.ents)
             taken = {i for ent in kept for i in range(ent.start, ent.end)}
@@ -130,10 +164,17 @@ class MaskedLMNER(TrainablePipe):
                     ents.append(Span(doc, start, end, label=labels[label]))
                     scores.append(score)
             doc.set_ents(sorted(kept + ents, key=lambda ent: ent.start))
-            if self.cfg["spans_key"] is not None:
-                key = self.cfg["spans_key"].replace(NAME_FIELD, self.name)
+            if key is not None:
                 attrs = {"scores": numpy.array(scores, dtype="float32")}
                 doc.spans[key] = SpanGroup(doc, name=key, spans=ents, attrs=attrs)
+
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> Dict[str, Any]:
+        """Score a batch of examples with the component's scorer.
+
+        examples (Iterable[Example]): The examples.
+        RETURNS (Dict[str, Any]): The scores.
+        """
+        return super().score(examples, **{"spans_key": self.spans_key, **kwargs})
 
     def update(
         self,
@@ -158,8 +199,7 @@ class MaskedLMNER(TrainablePipe):
         validate_examples(examples, f"{type(self).__name__}.update")
         if not any(len(eg.predicted) for eg in examples):
             return losses
-        # In training the model gives features of pieces in place of scores of words.
-        train_model: Any = self.model
+        train_model: Any = self.model  # its gradient is none of its outputs' type
         pieces, backprop = train_model.begin_update([eg.predicted for eg in examples])
         loss, d_pieces = self.get_loss(examples, pieces)
         backprop(d_pieces)
@@ -170,65 +210,62 @@ class MaskedLMNER(TrainablePipe):
 
     def get_loss(
         self, examples: Iterable[Example], pieces: PieceFeatures
-    ) -> Tuple[float, Floats2d]:
-        """Loss and gradient of the features.
+    ) -> Tuple[float, PieceGradient]:
+        """Loss and gradient; nothing is changed.
 
         examples (Iterable[Example]): The batch.
         pieces (PieceFeatures): From `model.begin_update`.
-        RETURNS (Tuple[float, Floats2d]): Mean loss per piece, and the gradient of its
-            sum. Words whose annotation is missing or misaligned carry none.
+        RETURNS (Tuple[float, PieceGradient]): Mean loss per piece, and the gradient of
+            its sum. Words whose annotation is missing or misaligned carry none.
         RAISES (ValueError): If an entity's label is none of the classes.
         """
-        targets = self._word_targets(examples)
-        return self.model.attrs["objective"](self.model, pieces, targets)
+        return self.label_model.loss(pieces, self._word_targets(examples))
 
     def _word_targets(self, examples: Iterable[Example]) -> numpy.ndarray:
-        """int64 (n_words), what the objective takes for each word."""
+        """int64 (n_words), what the loss takes for each word."""
         raise NotImplementedError
 
-    def _labels_to_save(self) -> Any:
-        """The classes as JSON data."""
-        raise NotImplementedError
+    @contextlib.contextmanager
+    def _initializing(self, nlp: Optional[Language]) -> Iterator[None]:
+        """A context that loads a backbone; if anything in it fails, the component is
+        what it was before."""
+        shim = self.label_model.shim
+        before = shim.network
+        try:
+            self.model.initialize()
+            yield
+        except BaseException:
+            shim.set_network(before)
+            raise
+        self._added = {}
+        self._note_labels()
+        if nlp is not None:
+            add_requirement(nlp)
 
-    def _take_labels(self, data: Any) -> None:
-        """Undo `_labels_to_save`; called when the model has been loaded."""
-        raise NotImplementedError
-
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Serialise to bytes."""
-        serialize = {
-            self.labels_part: lambda: srsly.json_dumps(self._labels_to_save()),
-            "decoder": self.decoder.to_bytes,
-            "model": self.model.to_bytes,
-        }
-        return util.to_bytes(serialize, exclude)
-
-    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "MaskedLMNER":
-        """Load from bytes. Settings stay what the config says."""
-        deserialize = {
-            "decoder": self.decoder.from_bytes,
-            "model": self.model.from_bytes,
-            self.labels_part: lambda b: self._take_labels(srsly.json_loads(b)),
-        }
-        util.from_bytes(data, deserialize, exclude)
-        return self
+    def _note_labels(self) -> None:
+        for label in self.labels:
+            self.vocab.strings.add(label)
 
     def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
-        """Save to a folder. It is written beside the old one and takes its place when
-        it is complete.
+        """Save to a folder. Each part is written beside the old one and takes its place
+        when it is complete; excluded parts stay as they are.
 
-        path (Union[str, Path]): The folder. exclude (Iterable[str]): Parts to leave
-            out: "decoder", "model", and that of the classes.
+        path (Union[str, Path]): The folder.
+        exclude (Iterable[str]): Parts to leave out: "decoder", "model", "added_labels".
         """
-        serialize = {
-            self.labels_part: lambda p: srsly.write_json(
-                p.with_suffix(".json"), self._labels_to_save()
-            ),
-            "decoder": lambda p: p.write_bytes(self.decoder.to_bytes()),
-            "model": self.model.shims[0].to_disk,
+        serialize: Dict[str, Callable[[Path], Any]] = {
+            "decoder": lambda p: replace_file(p, self.decoder.to_bytes()),
+            "model": self._save_model,
         }
-        with replace_folder(Path(path)) as folder:
-            util.to_disk(folder, serialize, exclude)
+        if not self.is_initialized:
+            added = srsly.json_dumps(self._added).encode("utf8")
+            serialize["added_labels"] = lambda p: replace_file(p, added)
+        Path(path).mkdir(parents=True, exist_ok=True)
+        util.to_disk(path, serialize, exclude)
+
+    def _save_model(self, path: Path) -> None:
+        with replace_folder(path) as folder:
+            self.label_model.shim.to_disk(folder)
 
     def from_disk(
         self, path: Union[str, Path], *, exclude: Iterable[str] = ()
@@ -236,10 +273,34 @@ class MaskedLMNER(TrainablePipe):
         """Load from a folder. Settings stay what the config says."""
         deserialize: Dict[str, Callable[[Path], Any]] = {
             "decoder": lambda p: self.decoder.from_bytes(p.read_bytes()),
-            "model": self.model.shims[0].from_disk,
-            self.labels_part: lambda p: self._take_labels(
-                srsly.read_json(p.with_suffix(".json"))
-            ),
+            "model": lambda p: self.label_model.shim.from_disk(p),
+            "added_labels": self._load_added_labels,
         }
         util.from_disk(Path(path), deserialize, exclude)
+        self._note_labels()
         return self
+
+    def _load_added_labels(self, path: Path) -> None:
+        self._added = srsly.read_json(path) if path.is_file() else {}
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """Serialise to bytes: the files that `to_disk` writes."""
+        return pack_folder(lambda folder: self.to_disk(folder, exclude=exclude))
+
+    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "MaskedLMNER":
+        """Load from bytes. Settings stay what the config says."""
+        return unpack_folder(data, lambda f: self.from_disk(f, exclude=exclude))
+
+
+def _groups(docs: List[Doc]) -> Iterator[List[Doc]]:
+    """Docs in groups of at most MOST_WORDS words, or of one Doc, in their order."""
+    group: List[Doc] = []
+    n_words = 0
+    for doc in docs:
+        if group and n_words + len(doc) > MOST_WORDS:
+            yield group
+            group, n_words = [], 0
+        group.append(doc)
+        n_words += len(doc)
+    if group:
+        yield group

@@ -1,28 +1,23 @@
 """The `entlm_ner` component: Docs in, `doc.ents` out."""
 
-import logging
-from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Union
 
 import numpy
 from spacy.errors import Errors
 from spacy.language import Language
-from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer
 
-from ..decoding import Decoder
-from ..label_words.own import match_own
+from ..backbones.recommended import read_recommended
+from ..decoding.types import Decoder
+from ..label_words.choice import choose_label_words
 from ..label_words.words import LabelWordError, LabelWords, check_label_words
-from ..model.recommended import read_recommended
-from ..model.types import LabelScores
+from ..model.base import PieceModel, get_label_model
 from .base import NAME_FIELD, MaskedLMNER
 from .examples import search_in_examples, wanted_labels, word_targets
-from .requirement import add_requirement
-
-logger = logging.getLogger("spacy.entlm")
+from .requirements import add_requirement
 
 default_config = """
 [model]
@@ -69,7 +64,7 @@ DEFAULT_CONFIG = Config().from_str(default_config)
 def make_entlm_ner(
     nlp: Language,
     name: str,
-    model: Model[List[Doc], LabelScores],
+    model: PieceModel,
     decoder: Decoder,
     threshold: float,
     label_bias: float,
@@ -79,7 +74,7 @@ def make_entlm_ner(
 ) -> "EntLMNER":
     """Create an EntLM component.
 
-    model (Model[List[Doc], LabelScores]): A model such as `spacy-entlm.EntLM.v1`.
+    model (PieceModel): A model such as `spacy-entlm.EntLM.v1`.
     decoder (Decoder): Turns scores into entities.
     threshold (float): Entities of less confidence are dropped.
     label_bias (float): Added to every label's score at prediction: above 0 more is
@@ -108,12 +103,10 @@ class EntLMNER(MaskedLMNER):
     """Finds entities with a masked LM that predicts label words (EntLM: Ma et al.,
     "Template-free Prompt Tuning for Few-shot NER", NAACL 2022)."""
 
-    labels_part = "label_words"
-
     def __init__(
         self,
         vocab: Vocab,
-        model: Model[List[Doc], LabelScores],
+        model: PieceModel,
         name: str = "entlm_ner",
         *,
         decoder: Decoder,
@@ -136,18 +129,13 @@ class EntLMNER(MaskedLMNER):
             scorer=scorer,
         )
         self.cfg["label_bias"] = label_bias
-        self._label_words: LabelWords = {}
         self._rehearsal_model: Optional[Model] = None
-
-    @property
-    def labels(self) -> Tuple[str, ...]:
-        """The classes, in the order of their label rows."""
-        return tuple(self._label_words)
 
     @property
     def label_data(self) -> LabelWords:
         """The label words of each class, as `initialize` takes them."""
-        return {label: list(words) for label, words in self._label_words.items()}
+        known = self.label_model.label_words if self.is_initialized else self._added
+        return {label: list(words) for label, words in known.items()}
 
     def add_label(self, label: str, words: Optional[List[str]] = None) -> int:
         """Add a class. On a trained pipeline the scores of the others stay.
@@ -160,24 +148,15 @@ class EntLMNER(MaskedLMNER):
         """
         if not isinstance(label, str):
             raise ValueError(Errors.E187)
-        if label in self._label_words:
+        if label in self.labels:
             return 0
         new = check_label_words({label: words or []}, tags=False)
         if self.is_initialized:
-            self.model.attrs["add_labels"](self.model, new)
-        self._label_words.update(new)
-        self.vocab.strings.add(label)
+            self.label_model.add_labels(new)
+        else:
+            self._added.update(new)
+        self._note_labels()
         return 1
-
-    def score_words(self, docs: List[Doc]) -> LabelScores:
-        """What the decoder gets to see of some Docs.
-
-        docs (List[Doc]): The Docs, which are not changed.
-        RETURNS (LabelScores): Of all their words.
-        RAISES (ValueError): If the component was neither trained nor loaded.
-        """
-        self.model.attrs["settings"].label_bias = self.cfg["label_bias"]
-        return super().score_words(docs)
 
     def _word_targets(self, examples: Iterable[Example]) -> numpy.ndarray:
         """Class of each word (paper, Eq. 3)."""
@@ -203,12 +182,12 @@ class EntLMNER(MaskedLMNER):
         docs = [eg.predicted for eg in examples]
         if self._rehearsal_model is None or not any(len(doc) for doc in docs):
             return losses
-        pieces, backprop = self.model.begin_update(docs)
-        loss, d_pieces = self.model.attrs["rehearse"](
-            self.model, self._rehearsal_model, docs, pieces
-        )
+        train_model: Any = self.model
+        pieces, backprop = train_model.begin_update(docs)
+        teacher = get_label_model(self._rehearsal_model)
+        loss, d_pieces = self.label_model.rehearsal_loss(teacher, docs, pieces)
         backprop(d_pieces)
-        if sgd is not None:
+        if sgd not in (None, False):
             self.finish_update(sgd)
         losses[self.name] = losses.get(self.name, 0.0) + loss
         return losses
@@ -245,55 +224,16 @@ class EntLMNER(MaskedLMNER):
                 f"[{self.name}] There is no class to learn: no example has an entity, "
                 f"and neither labels nor label words are given."
             )
-        self.model.initialize()
-        self._label_words = {}
-        without = [label for label, words in wanted.items() if not words]
-        if without:
-            wanted.update(self._find_label_words(get_examples, without, wanted))
         path = None if label_rows is None else Path(label_rows)
-        self.model.attrs["add_labels"](self.model, wanted, path)
-        self._take_labels(wanted)
+        own = read_recommended(self.label_model.config.name).label_words
+        with self._initializing(nlp):
+            view = self.label_model
+
+            def search(classes: List[str]) -> LabelWords:
+                return search_in_examples(
+                    get_examples(), classes, view.fold_word, view.word_pieces
+                )
+
+            view.add_labels(choose_label_words(wanted, own, search), path)
+            self.decoder.initialize(get_examples, self.labels)
         self._rehearsal_model = None
-        self.decoder.initialize(get_examples, self.labels)
-
-    def _find_label_words(
-        self,
-        get_examples: Callable[[], Iterable[Example]],
-        without: List[str],
-        given: LabelWords,
-    ) -> LabelWords:
-        """Words of the classes that have none: the backbone's own where it has some,
-        else those that the examples say."""
-        fold = partial(self.model.attrs["fold_word"], self.model)
-        own = read_recommended(self.model.attrs["settings"].name).label_words
-        known = match_own(without, own)
-        searched = [label for label in without if label not in known]
-        found: LabelWords = {}
-        if searched:
-            found = search_in_examples(get_examples(), searched, fold)
-        # Own words that stand for another class already are of no use.
-        taken = {word for words in (*given.values(), *found.values()) for word in words}
-        clashing = [label for label in known if not taken.isdisjoint(known[label])]
-        if clashing:
-            found.update(search_in_examples(get_examples(), clashing, fold))
-        if found:
-            logger.info("Label words found in the examples: %s", found)
-        used = {label: known[label] for label in known if label not in clashing}
-        if used:
-            logger.info("Label words of the backbone: %s", used)
-        return {**found, **used}
-
-    def _labels_to_save(self) -> LabelWords:
-        return self._label_words
-
-    def _take_labels(self, label_words: Any) -> None:
-        checked = check_label_words(label_words, tags=False)
-        known = self.model.attrs["get_labels"](self.model)
-        if known is not None and known != list(checked):
-            raise LabelWordError(
-                f"[{self.name}] The classes are {list(checked)}, those of the model "
-                f"{known}: the files do not belong together."
-            )
-        self._label_words = checked
-        for label in checked:
-            self.vocab.strings.add(label)

@@ -13,6 +13,7 @@ from typing import (
 )
 
 import numpy
+from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
@@ -22,6 +23,14 @@ from ..model.types import NO_ENTITY, NO_TARGET
 
 # What spaCy gives for a word whose annotation is missing or misaligned.
 UNKNOWN_TAGS = (None, "-")
+
+
+def untrained_before(nlp: Language, name: str) -> List[str]:
+    """Components before one that annotate Docs and are not trained themselves, such as
+    a sentencizer; all of them if it is not in the pipeline."""
+    names = nlp.pipe_names
+    before = names[: names.index(name)] if name in names else names
+    return [other for other in before if not hasattr(nlp.get_pipe(other), "update")]
 
 
 def entity_labels(examples: Iterable[Example]) -> List[str]:
@@ -62,31 +71,29 @@ def wanted_labels(
 def search_in_examples(
     examples: Iterable[Example],
     labels: List[str],
-    fold_word: Callable[[str], Tuple[str, bool]],
+    fold_word: Callable[[str], str],
+    get_pieces: Callable[[str], List[str]],
 ) -> LabelWords:
     """Search label words in the entities of annotated examples: the most frequent
     ones that belong to one class (paper, Eq. 5 and 8).
 
     examples (Iterable[Example]): The examples.
     labels (List[str]): The classes that need words.
-    fold_word (Callable): Gives the form in which the backbone reads a word, and
-        whether that is one piece of its vocabulary.
+    fold_word (Callable): Gives the form in which the backbone reads a word.
+    get_pieces (Callable): Gives a word's pieces in the backbone's vocabulary.
     RETURNS (Dict[str, List[str]]): Words per class.
     RAISES (LabelWordError): If a class has no word.
     """
-    single: Dict[str, bool] = {}
 
     def tagged(doc: Doc) -> Iterator[Tuple[str, str]]:
         for token in doc:
             if token.is_space or token.is_punct or token.is_stop or not token.ent_iob:
                 continue
-            word, is_single = fold_word(token.text)
-            single[word] = is_single
-            yield word, token.ent_type_ or OUTSIDE
+            yield fold_word(token.text), token.ent_type_ or OUTSIDE
 
     counts = count_words(tagged(eg.reference) for eg in examples)
     return search_data(
-        counts, labels=labels, is_usable=lambda word: single.get(word, False)
+        counts, labels=labels, is_usable=lambda word: len(get_pieces(word)) == 1
     )
 
 

@@ -11,7 +11,8 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from ..model.masked_lm import MaskedLM, load_masked_lm
+from ..backbones.loading import load_masked_lm
+from ..backbones.masked_lm import MaskedLM
 from .optimization import get_moments, set_moments
 from .settings import PretrainError
 

@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, Iterator, NamedTuple, Tuple
 import numpy as np
 import torch
 
-from ..model.masked_lm import MaskedLM
+from ..backbones.masked_lm import MaskedLM
 from .masking import MaskedBatch, Masker
 from .pieces import PieceStore
 from .scores import score_masked

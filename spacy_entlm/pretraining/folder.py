@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
-from ..model.recommended import PRETRAIN_FILE
+from ..backbones.recommended import PRETRAIN_FILE
 from .checkpoint import PREFIX
 from .settings import PretrainError, Settings
 

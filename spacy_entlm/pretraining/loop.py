@@ -2,16 +2,15 @@
 
 import math
 import time
-from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Callable, ContextManager, Iterator
+from typing import Callable, Iterator
 
 import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from ..model.masked_lm import MaskedLM
-from ..model.precision import DTYPES
+from ..backbones.masked_lm import MaskedLM
+from ..model.precision import DTYPES, autocast
 from .checkpoint import State
 from .masking import MaskedBatch, Masker
 from .optimization import clip_gradients, learn_rate_at
@@ -63,8 +62,6 @@ class Training:
         RAISES (PretrainError): If the loss is no number any more.
         """
         device = self.masked_lm.decoder.weight.device
-        # Found out here, in float32: rounding would hide that it does.
-        _ = self.masked_lm.head_takes_rows
         self.masked_lm.train()
         # Dropout must not change the random numbers of whoever calls this.
         devices = [device] if device.type == "cuda" else []
@@ -121,7 +118,7 @@ class Training:
         total = torch.zeros((), device=device)
         for batch in self._batches(step, np.random.default_rng(seeds)):
             ids, positions, targets = (_to(part, device) for part in batch)
-            with autocast(device, self.precision):
+            with autocast(device, DTYPES[self.precision]):
                 logits = score_masked(self.masked_lm, ids, positions)
             loss = cross_entropy(logits.float(), targets) / self.settings.accumulate
             loss.backward()
@@ -178,16 +175,6 @@ class _Losses:
         mean = self._sum / self.count
         self._sum, self.count = 0.0, 0
         return mean
-
-
-def autocast(device: torch.device, precision: str) -> ContextManager[Any]:
-    """A context in which matrix products run at a precision; weights stay float32.
-
-    precision (str): A key of DTYPES.
-    """
-    if precision == "float32":
-        return nullcontext()
-    return torch.autocast(device.type, dtype=DTYPES[precision])
 
 
 def _to(array: np.ndarray, device: torch.device) -> torch.Tensor:

@@ -9,7 +9,9 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import torch
 
-from ..model.masked_lm import BackboneError, MaskedLM, prepare_tokenizer
+from ..backbones.errors import BackboneError
+from ..backbones.loading import prepare_tokenizer
+from ..backbones.masked_lm import MaskedLM
 from .rows import replace_rows, set_pieces
 from .settings import PretrainError, Settings
 from .vocabulary import Vocabulary, add_words, cut_vocabulary, new_vocabulary

@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterable, List, Sequence
 
 import numpy as np
 
-from ..model.masked_lm import MaskedLM
+from ..backbones.masked_lm import MaskedLM
 from .settings import MASK_SHARE, PretrainError
 from .text import hash_share, is_held_out
 

@@ -5,7 +5,8 @@ from typing import Any, Dict, List
 import torch
 from torch.nn.functional import embedding_bag
 
-from ..model.masked_lm import MaskedLM, prepare_tokenizer
+from ..backbones.loading import prepare_tokenizer
+from ..backbones.masked_lm import MaskedLM
 
 # Settings of a model that name a piece, and the tokenizer's attribute with its id.
 PIECE_SETTINGS = {

@@ -9,18 +9,17 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 import torch
 from tqdm import tqdm
 
-from ..model.backbones import resolve_backbone
-from ..model.masked_lm import MaskedLM, load_masked_lm
-from ..model.memory import limit_ready_products
-from ..model.precision import fastest_precision
-from ..model.recommended import (
+from ..backbones.loading import load_masked_lm
+from ..backbones.masked_lm import MaskedLM
+from ..backbones.names import resolve_backbone
+from ..backbones.recommended import (
     LABEL_WORDS_KEY,
     LEARN_RATE_KEY,
     PRETRAIN_FILE,
     Recommended,
     read_recommended,
 )
-from ..pipeline.files import replace_folder
+from ..files.folders import replace_folder
 from ..training.schedule import learn_rate_for_width
 from .checkpoint import (
     State,
@@ -75,7 +74,6 @@ class Pretraining:
         RAISES (ValueError): If anything given cannot be used, or the disk is full.
         """
         self._check()
-        limit_ready_products()
         folder = RunFolder(self.out)
         done = folder.finished() if resume and not overwrite else None
         if done is not None:
@@ -206,9 +204,6 @@ class Pretraining:
         chosen = {"parameters": n_parameters, "device": self._device.type}
         if self.settings.steps == 0:
             return masked_lm, state, chosen
-        precision = self.settings.precision
-        if precision == "auto":
-            precision = fastest_precision(self._device.type, masked_lm.width)
         optimizer = make_optimizer(masked_lm, self.settings.weight_decay)
         load_optimizer(path, optimizer, masked_lm, state.step)
         set_dropout(masked_lm, self.settings.dropout)
@@ -232,13 +227,16 @@ class Pretraining:
                 masker=Masker(masked_lm.tokenizer, share, whole_word=whole_word),
                 settings=settings,
                 learn_rate=learn_rate,
-                precision=precision,
+                precision=settings.precision,
                 save=save,
                 report=log,
             )
             log.start(training.done(state.step, state.seconds))
             training.run(state)
-        chosen |= {"precision": precision, "pretraining_learn_rate": learn_rate}
+        chosen |= {
+            "precision": settings.precision,
+            "pretraining_learn_rate": learn_rate,
+        }
         return masked_lm, state, {**chosen, "sequence_pieces": sequences.length}
 
     def _sequences(self, masked_lm: MaskedLM, store: PieceStore) -> PackedSequences:

@@ -2,7 +2,7 @@
 
 import torch
 
-from ..model.masked_lm import MaskedLM
+from ..backbones.masked_lm import MaskedLM
 
 
 def score_masked(

@@ -45,7 +45,8 @@ class Settings:
     lexicon_weight (int): Occurrences in the text that a name counts for.
     held_out (float): Share of the lines that is kept for measuring.
     seed (int): Of masks, order and dropout.
-    precision (str): "float32", "bfloat16", or "auto": what measures fastest.
+    precision (str): "float32", or "bfloat16": of the products; weights stay
+        float32.
     device (str): "auto", or a name that torch knows.
     checkpoint_minutes (float): Time between checkpoints.
     half (bool): Whether the weights are stored as float16.
@@ -70,7 +71,7 @@ class Settings:
     lexicon_weight: int = 1
     held_out: float = 0.01
     seed: int = 0
-    precision: str = "auto"
+    precision: str = "float32"
     device: str = "auto"
     checkpoint_minutes: float = 5.0
     half: bool = False
@@ -95,7 +96,7 @@ class Settings:
         self._require("held_out", 0 <= self.held_out <= 1, "from 0 to 1")
         is_long = self.length is None or self.length >= MIN_LENGTH
         self._require("length", is_long, f"{MIN_LENGTH} or more")
-        allowed = ("auto", "float32", "bfloat16")
+        allowed = ("float32", "bfloat16")
         self._require("precision", self.precision in allowed, f"one of {allowed}")
         self._check_vocabulary()
 

@@ -7,6 +7,8 @@ from spacy.language import Language
 from spacy.training import Example
 from spacy.util import registry, resolve_dot_names
 
+from ..pipeline.examples import untrained_before
+
 logger = logging.getLogger("spacy.entlm")
 
 ENTLM_FACTORY = "entlm_ner"
@@ -37,11 +39,8 @@ def annotating_names(nlp: Language, name: str) -> List[str]:
     config names, and those that cannot be trained, such as a sentencizer."""
     before = nlp.pipe_names[: nlp.pipe_names.index(name)]
     named = nlp.config["training"]["annotating_components"]
-    return [
-        other
-        for other in before
-        if other in named or not hasattr(nlp.get_pipe(other), "update")
-    ]
+    untrained = untrained_before(nlp, name)
+    return [other for other in before if other in named or other in untrained]
 
 
 def training_examples(nlp: Language) -> Iterable[Example]:

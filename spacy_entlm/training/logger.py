@@ -1,5 +1,6 @@
 """`spacy-entlm.TrainingLogger.v1`: spaCy's console logger, and a last look."""
 
+import logging
 import sys
 from itertools import islice
 from typing import IO, Any, Callable, Dict, Optional, Tuple
@@ -13,6 +14,8 @@ from .check import (
     training_examples,
     warn_if_nothing_learned,
 )
+
+logger = logging.getLogger("spacy.entlm")
 
 Printer = Tuple[Callable[[Optional[Dict[str, Any]]], None], Callable[[], None]]
 
@@ -44,7 +47,10 @@ def build_training_logger(
             finalize_console()
             # A training that was stopped at once has nothing to be judged by.
             if steps_logged > 1 and sys.exc_info()[0] is None:
-                _last_look(nlp)
+                try:
+                    _last_look(nlp)
+                except Exception as err:  # the trained model is yet to be saved
+                    logger.warning("The last look at the training failed: %s", err)
 
         return log, finalize
 

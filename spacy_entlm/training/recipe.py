@@ -127,7 +127,7 @@ def _prepare(
 
 def _backbone(nlp: Language, name: str) -> str:
     pipe: Any = nlp.get_pipe(name)
-    return pipe.model.attrs["settings"].name
+    return pipe.label_model.config.name
 
 
 def _example(nlp: Language, annotated: Annotated) -> Example:

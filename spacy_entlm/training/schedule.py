@@ -7,9 +7,9 @@ from typing import Callable, Dict, Generator, Optional
 
 from spacy.tokens import DocBin
 
-from ..model.backbones import resolve_backbone
-from ..model.masked_lm import backbone_width
-from ..model.recommended import read_recommended
+from ..backbones.loading import backbone_width
+from ..backbones.names import resolve_backbone
+from ..backbones.recommended import read_recommended
 
 logger = logging.getLogger("spacy.entlm")
 
@@ -34,26 +34,41 @@ def decay_to_zero(
     examples: Optional[str] = None,
     backbone: Optional[str] = None,
     shape: str = "linear",
+    max_steps: int = 0,
 ) -> Generator[float, None, None]:
     """A schedule that decays to zero at the end of the training, without warm-up
     (`spacy-entlm.decay_to_zero.v1`).
 
     initial_rate (Optional[float]): Of the first step; None: what suits the backbone.
-    epochs (int): Passes over the data.
+    epochs (int): Passes over the data, as `training.max_epochs`: 0 or -1 leave the end
+        to `max_steps`.
     batch_size (int): Sentences of a step.
     examples (Optional[str]): The training data (.spacy), for the number of steps. If
         it is not there (a trained pipeline, somewhere else), the rate is constant.
     backbone (Optional[str]): The masked LM, wanted if `initial_rate` is None.
     shape (str): "linear", "cosine" or "constant".
+    max_steps (int): Most steps of the training; 0: as many as the passes need.
+    RAISES (ValueError): If the training has no end to which the rate could decay.
     """
     if shape not in DECAYS:
         raise ValueError(f"shape is one of {list(DECAYS)}, not {shape!r}")
+    if epochs <= 0 and max_steps <= 0:
+        raise ValueError(
+            f"The learning rate decays to the end of the training, and "
+            f"training.max_epochs = {epochs} with training.max_steps = {max_steps} "
+            f"sets none: set max_steps, there and in "
+            f"[training.optimizer.learn_rate], or take another schedule"
+        )
     if initial_rate is None:
         initial_rate = suitable_learn_rate(backbone)
+    if epochs <= 0:
+        return steps_to_zero(initial_rate, max_steps, shape)
     path = Path(examples) if examples else None
     if path is None or not path.exists():
         return steps_to_zero(initial_rate, 1, "constant")
     n_steps = epochs * math.ceil(_count_docs(path) / batch_size)
+    if max_steps > 0:
+        n_steps = min(n_steps, max_steps)
     return steps_to_zero(initial_rate, n_steps, shape)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spacy_entlm.label_words.own import match_own, prefer_own
+from spacy_entlm.label_words.choice import match_own, prefer_own
 
 OWN = {"PER": ["john", "mary"], "LOC": ["paris", "china"], "ORG": ["bbc"]}
 

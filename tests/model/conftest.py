@@ -2,7 +2,7 @@ import pytest
 from thinc.api import fix_random_seed
 
 from spacy_entlm.model.architecture import get_network
-from spacy_entlm.model.masked_lm import load_masked_lm
+from spacy_entlm.backbones.loading import load_masked_lm
 from spacy_entlm.model.network import EntLMNetwork
 
 # Settings that switch dropout off, where it is not off by default.

@@ -6,8 +6,8 @@ import logging
 import pytest
 
 from spacy_entlm.model import backbones
-from spacy_entlm.model.backbones import resolve_backbone, write_record
-from spacy_entlm.model.masked_lm import BackboneError
+from spacy_entlm.backbones.names import resolve_backbone, write_record
+from spacy_entlm.backbones.errors import BackboneError
 
 
 @pytest.fixture

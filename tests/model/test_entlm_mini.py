@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file
 from spacy.training import Example
 
-from spacy_entlm.model.backbones import ASSETS, ENTLM_MINI
+from spacy_entlm.backbones.names import ASSETS, ENTLM_MINI
 from spacy_entlm.training.schedule import suitable_learn_rate
 
 FOLDER = ASSETS / ENTLM_MINI

@@ -7,7 +7,7 @@ from spacy.tokens import Doc, Span
 
 from spacy_entlm.model.label_head import initial_row
 from spacy_entlm.model.lm_counts import load_backbone
-from spacy_entlm.model.masked_lm import BackboneError
+from spacy_entlm.backbones.errors import BackboneError
 from spacy_entlm.model.prototypes import (
     find_prototypes,
     read_label_rows,

@@ -5,7 +5,7 @@ import torch
 from thinc.api import Adam, fix_random_seed
 
 from spacy_entlm.model import shim
-from spacy_entlm.model.masked_lm import load_masked_lm
+from spacy_entlm.backbones.loading import load_masked_lm
 from spacy_entlm.model.reading import get_network, get_shim
 
 NAME = "entlm_ner"

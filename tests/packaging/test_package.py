@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import spacy
 
-from spacy_entlm.pipeline.requirement import REQUIREMENT
+from spacy_entlm.pipeline.requirements import REQUIREMENT
 
 ROOT = Path(__file__).resolve().parents[2]
 PREDICT = """

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from spacy_entlm.pipeline.files import replace_folder
+from spacy_entlm.files.folders import replace_folder
 
 
 def contents(folder):

@@ -14,7 +14,7 @@ from thinc.api import Config
 
 from spacy_entlm.label_words.words import LabelWordError
 from spacy_entlm.model.architecture import get_network
-from spacy_entlm.model.masked_lm import BackboneError
+from spacy_entlm.backbones.errors import BackboneError
 from spacy_entlm.model.prototypes import write_label_rows
 
 NAME = "entlm_ner"

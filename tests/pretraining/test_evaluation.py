@@ -7,7 +7,7 @@ import pytest
 import torch
 import transformers
 
-from spacy_entlm.model.masked_lm import load_masked_lm
+from spacy_entlm.backbones.loading import load_masked_lm
 from spacy_entlm.pretraining.evaluation import evaluate
 from spacy_entlm.pretraining.models import change_vocabulary
 from spacy_entlm.pretraining.pieces import PieceStore, write_pieces

@@ -56,7 +56,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import torch
-from spacy_entlm.model.masked_lm import MaskedLM
+from spacy_entlm.backbones.masked_lm import MaskedLM
 from spacy_entlm.pretraining.run import Pretraining
 from spacy_entlm.pretraining.settings import Settings
 

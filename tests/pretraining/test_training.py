@@ -7,7 +7,7 @@ import pytest
 import torch
 import transformers
 
-from spacy_entlm.model.masked_lm import load_masked_lm
+from spacy_entlm.backbones.loading import load_masked_lm
 from spacy_entlm.pretraining import loop
 from spacy_entlm.pretraining.checkpoint import State
 from spacy_entlm.pretraining.loop import Training

@@ -9,7 +9,7 @@ import transformers
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spacy_entlm.model.masked_lm import load_masked_lm
+from spacy_entlm.backbones.loading import load_masked_lm
 from spacy_entlm.pretraining.models import change_vocabulary
 from spacy_entlm.pretraining.settings import PretrainError, Settings
 from spacy_entlm.pretraining.vocabulary import (

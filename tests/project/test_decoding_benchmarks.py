@@ -8,7 +8,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc, Span
 
-from spacy_entlm.transitions import count_transitions
+from spacy_entlm.decoding.transitions import count_transitions
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "project" / "benchmarks"
 LABELS = ["PER", "LOC"]

@@ -9,8 +9,8 @@ import spacy
 import typer
 from spacy.tokens import DocBin
 
-from spacy_entlm.model.backbones import resolve_backbone
-from spacy_entlm.model.recommended import read_recommended
+from spacy_entlm.backbones.names import resolve_backbone
+from spacy_entlm.backbones.recommended import read_recommended
 
 SCRIPT = Path(__file__).resolve().parents[2] / "project" / "scripts" / "pretrain.py"
 

@@ -5,17 +5,25 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tupl
 import numpy
 from spacy.errors import Errors
 from spacy.language import Language
-from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
-from thinc.api import Config, Model
+from thinc.api import Config
 
-from ...decoding import Decoder, IODecoder
-from ...model.types import LabelScores
+from ...decoding.io import IODecoder
+from ...decoding.types import Decoder
+from ...model.base import PieceModel
 from ..base import NAME_FIELD, MaskedLMNER
 from ..examples import entity_labels
-from ..requirement import add_requirement
-from .tags import BIO, IO, SCHEMES, BioDecoder, tag_names, tag_targets
+from ..requirements import add_requirement
+from .tags import (
+    BIO,
+    IO,
+    SCHEMES,
+    BioDecoder,
+    tag_names,
+    tag_targets,
+    tagged_classes,
+)
 
 default_config = """
 [model]
@@ -61,7 +69,7 @@ COMMON_CONFIG: Dict[str, Any] = {
 def make_bert_tagger(
     nlp: Language,
     name: str,
-    model: Model[List[Doc], LabelScores],
+    model: PieceModel,
     decoder: Decoder,
     scheme: str,
     threshold: float,
@@ -71,7 +79,7 @@ def make_bert_tagger(
 ) -> "BertTagger":
     """Create a tagger.
 
-    model (Model[List[Doc], LabelScores]): A model such as `spacy-entlm.Tagger.v1`.
+    model (PieceModel): A model such as `spacy-entlm.Tagger.v1`.
     decoder (Decoder): Turns scores into entities, in the scheme "io".
     scheme (str): "io": a tag for each class; or "bio": two, for the first word of an
         entity and for the others.
@@ -98,7 +106,7 @@ class BertTagger(MaskedLMNER):
     def __init__(
         self,
         vocab: Vocab,
-        model: Model[List[Doc], LabelScores],
+        model: PieceModel,
         name: str = "bert_tagger",
         *,
         decoder: Decoder,
@@ -118,17 +126,18 @@ class BertTagger(MaskedLMNER):
             decoder = BioDecoder()
         super().__init__(vocab, model, name, decoder=decoder, **settings)
         self.cfg["scheme"] = scheme
-        self._labels: List[str] = []
 
     @property
     def labels(self) -> Tuple[str, ...]:
         """The classes, in the order of their rows."""
-        return tuple(self._labels)
+        if not self.is_initialized:
+            return tuple(self._added)
+        return tuple(tagged_classes(self.label_model.labels, self.cfg["scheme"]))
 
     @property
     def label_data(self) -> List[str]:
         """The classes, as `initialize` takes them."""
-        return list(self._labels)
+        return list(self.labels)
 
     def add_label(self, label: str) -> int:
         """Add a class. On a trained pipeline its rows are new, the others stay.
@@ -138,12 +147,13 @@ class BertTagger(MaskedLMNER):
         """
         if not isinstance(label, str):
             raise ValueError(Errors.E187)
-        if label in self._labels:
+        if label in self.labels:
             return 0
         if self.is_initialized:
             self._add_tags([label])
-        self._labels.append(label)
-        self.vocab.strings.add(label)
+        else:
+            self._added[label] = []
+        self._note_labels()
         return 1
 
     def initialize(
@@ -163,7 +173,7 @@ class BertTagger(MaskedLMNER):
             (BackboneError): If the backbone cannot be loaded.
         """
         validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
-        added = [] if self.is_initialized else self._labels
+        added = [] if self.is_initialized else self.labels
         wanted = labels or [*added, *entity_labels(get_examples())]
         wanted = list(dict.fromkeys(wanted))
         if not wanted:
@@ -171,30 +181,18 @@ class BertTagger(MaskedLMNER):
                 f"[{self.name}] There is no class to learn: no example has an entity, "
                 f"and no labels are given."
             )
-        self.model.initialize()
-        self._add_tags(wanted)
-        self._take_labels(wanted)
+        with self._initializing(nlp):
+            self._add_tags(wanted)
+            self._learn(get_examples, nlp)
+
+    def _learn(
+        self, get_examples: Callable[[], Iterable[Example]], nlp: Optional[Language]
+    ) -> None:
+        """What is learned from examples before the training."""
         self.decoder.initialize(get_examples, self.labels)
 
     def _add_tags(self, labels: Sequence[str]) -> None:
-        tags = tag_names(labels, self.cfg["scheme"])
-        self.model.attrs["add_tags"](self.model, tags)
+        self.label_model.add_tags(tag_names(labels, self.cfg["scheme"]))
 
     def _word_targets(self, examples: Iterable[Example]) -> numpy.ndarray:
         return tag_targets(examples, self.labels, self.name, self.cfg["scheme"])
-
-    def _labels_to_save(self) -> List[str]:
-        return self._labels
-
-    def _take_labels(self, data: Any) -> None:
-        tags = tag_names(data, self.cfg["scheme"])
-        known = self.model.attrs["get_tags"](self.model)
-        if known is not None and known != tags:
-            raise ValueError(
-                f"[{self.name}] The tags are {tags}, those of the model {known}: the "
-                f"files do not belong together, or the scheme is not "
-                f"{self.cfg['scheme']!r}."
-            )
-        self._labels = list(data)
-        for label in data:
-            self.vocab.strings.add(label)

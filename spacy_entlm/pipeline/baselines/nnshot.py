@@ -1,18 +1,20 @@
 """The component `nnshot`: the class of the nearest word of the support set."""
 
 from pathlib import Path
-from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Iterable, List, Optional, Tuple, Union
 
 import numpy
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
-from thinc.api import Model, Optimizer
+from thinc.api import Optimizer
 
-from ...decoding import Decoder
-from ...model.types import NO_TARGET, LabelScores
-from ..requirement import add_requirement
+from ...decoding.types import Decoder, LabelScores
+from ...model.base import PieceModel
+from ...model.types import NO_TARGET
+from ..examples import untrained_before
+from ..requirements import add_requirement
 from .bert_tagger import (
     ASSIGNS,
     COMMON_CONFIG,
@@ -40,7 +42,7 @@ MODEL_CONFIG = {
 def make_nnshot(
     nlp: Language,
     name: str,
-    model: Model[List[Doc], LabelScores],
+    model: PieceModel,
     decoder: Decoder,
     threshold: float,
     spans_key: Optional[str],
@@ -50,7 +52,7 @@ def make_nnshot(
     """Create a component that is trained as a tagger and predicts the class of the
     nearest word of its support set, the training examples.
 
-    model (Model[List[Doc], LabelScores]): A model such as `spacy-entlm.NNShot.v1`.
+    model (PieceModel): A model such as `spacy-entlm.NNShot.v1`.
     decoder (Decoder): Turns scores into entities.
     threshold, spans_key, overwrite, scorer: As those of `entlm_ner`.
     """
@@ -80,7 +82,7 @@ class NNShot(BertTagger):
     def __init__(
         self,
         vocab: Vocab,
-        model: Model[List[Doc], LabelScores],
+        model: PieceModel,
         name: str = "nnshot",
         *,
         decoder: Decoder,
@@ -91,23 +93,21 @@ class NNShot(BertTagger):
         super().__init__(vocab, model, name, decoder=decoder, **settings)
         self._support: Optional[Tuple[List[Doc], numpy.ndarray]] = None
 
-    def initialize(
-        self,
-        get_examples: Callable[[], Iterable[Example]],
-        *,
-        nlp: Optional[Language] = None,
-        labels: Optional[Sequence[str]] = None,
+    def _learn(
+        self, get_examples: Callable[[], Iterable[Example]], nlp: Optional[Language]
     ) -> None:
-        """Load the backbone, give each class a new row, and keep the support set. The
-        arguments are those of `BertTagger.initialize`."""
-        super().initialize(get_examples, nlp=nlp, labels=labels)
-        self.set_support(get_examples())
+        super()._learn(get_examples, nlp)
+        self.set_support(get_examples(), nlp=nlp)
 
-    def set_support(self, examples: Iterable[Example]) -> None:
+    def set_support(
+        self, examples: Iterable[Example], *, nlp: Optional[Language] = None
+    ) -> None:
         """Take the examples whose words predictions are made from: for a pipeline that
         was loaded and is trained further, or is to have other ones.
 
         examples (Iterable[Example]): The support set.
+        nlp (Optional[Language]): The pipeline: what stands before this component and
+            needs no training, such as a sentencizer, annotates the texts.
         RAISES (ValueError): If an entity's label is none of the classes, or nothing is
             annotated.
         """
@@ -115,8 +115,12 @@ class NNShot(BertTagger):
         targets = self._word_targets(examples)
         if not (targets != NO_TARGET).any():
             raise ValueError(f"[{self.name}] No word of the support set is annotated")
-        self._support = ([eg.predicted.copy() for eg in examples], targets)
-        self.model.attrs["drop_index"](self.model)
+        docs = [eg.predicted.copy() for eg in examples]
+        if nlp is not None:
+            for name in untrained_before(nlp, self.name):
+                docs = [nlp.get_pipe(name)(doc) for doc in docs]
+        self._support = (docs, targets)
+        self.label_model.drop_index()
 
     def score_words(self, docs: List[Doc]) -> LabelScores:
         """What the decoder gets to see of some Docs.
@@ -127,7 +131,7 @@ class NNShot(BertTagger):
             support set.
         """
         self._read_support()
-        if self.is_initialized and not self.model.attrs["has_index"](self.model):
+        if self.is_initialized and not self.label_model.has_index:
             raise ValueError(
                 f"[{self.name}] There is no support set: it is not saved with a "
                 f"pipeline, and has to be given again before a loaded one is trained "
@@ -138,18 +142,13 @@ class NNShot(BertTagger):
     def finish_update(self, sgd: Optimizer) -> None:
         """Update the parameters. What was read of the support set is out of date."""
         super().finish_update(sgd)
-        self.model.attrs["drop_index"](self.model)
+        self.label_model.drop_index()
 
     def _read_support(self) -> None:
         if self._support is None or not self.is_initialized:
             return
-        if not self.model.attrs["has_index"](self.model):
-            self.model.attrs["build_index"](self.model, *self._support)
-
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Serialise to bytes."""
-        self._read_support()
-        return super().to_bytes(exclude=exclude)
+        if not self.label_model.has_index:
+            self.label_model.build_index(*self._support)
 
     def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
         """Save to a folder, as `entlm_ner` does."""

@@ -1,13 +1,11 @@
 """The component `structshot`: `nnshot` with the Viterbi decoder."""
 
-from typing import Callable, List, Optional
+from typing import Callable, Optional
 
 from spacy.language import Language
-from spacy.tokens import Doc
-from thinc.api import Model
 
-from ...decoding import Decoder
-from ...model.types import LabelScores
+from ...decoding.types import Decoder
+from ...model.base import PieceModel
 from .bert_tagger import ASSIGNS, COMMON_CONFIG, SCORE_WEIGHTS
 from .nnshot import MODEL_CONFIG, NNShot, make_nnshot
 
@@ -29,7 +27,7 @@ STRUCTSHOT_TAU = 0.05
 def make_structshot(
     nlp: Language,
     name: str,
-    model: Model[List[Doc], LabelScores],
+    model: PieceModel,
     decoder: Decoder,
     threshold: float,
     spans_key: Optional[str],

@@ -7,8 +7,8 @@ import numpy
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ...decoding import DocEntities, find_entities, to_host
-from ...model.types import LabelScores
+from ...decoding.io import find_entities, to_host
+from ...decoding.types import DocEntities, LabelScores
 from ..examples import word_targets
 
 IO, BIO = "io", "bio"
@@ -24,6 +24,22 @@ def tag_names(labels: Iterable[str], scheme: str) -> List[str]:
     if scheme == IO:
         return list(labels)
     return [f"{part}-{label}" for label in labels for part in ("B", "I")]
+
+
+def tagged_classes(tags: Sequence[str], scheme: str) -> List[str]:
+    """Undo `tag_names`.
+
+    RAISES (ValueError): If the tags are none of that scheme.
+    """
+    classes = [tag[2:] for tag in tags[::TAGS_OF_CLASS]]
+    paired = bool(tags) and tag_names(classes, BIO) == list(tags)
+    if paired != (scheme == BIO) and tags:
+        other = BIO if paired else IO
+        raise ValueError(
+            f"The model's tags, {list(tags)}, are those of the scheme {other!r}, and "
+            f"the setting says {scheme!r}"
+        )
+    return classes if paired else list(tags)
 
 
 def tag_targets(

@@ -10,7 +10,7 @@ from spacy.util import load_model_from_config
 from thinc.api import Adam, fix_random_seed
 
 from spacy_entlm.decoding import IODecoder
-from spacy_entlm.model.masked_lm import BackboneError
+from spacy_entlm.backbones.errors import BackboneError
 from spacy_entlm.model.reading import get_network
 from spacy_entlm.viterbi import ViterbiDecoder
 

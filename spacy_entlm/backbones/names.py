@@ -6,6 +6,8 @@ import logging
 from pathlib import Path
 from typing import Union
 
+from .errors import BackboneError
+
 logger = logging.getLogger("spacy.entlm")
 
 ENTLM_MINI = "entlm-mini"
@@ -47,8 +49,6 @@ def write_record(path: Path, *, name: str, folder: str = "", **facts: object) ->
 
 
 def _embedded(name: str) -> str:
-    from .masked_lm import BackboneError  # torch takes seconds
-
     folder = ASSETS / name
     if not (folder / CONFIG_FILE).is_file():
         raise BackboneError(
@@ -61,8 +61,6 @@ def _embedded(name: str) -> str:
 
 
 def _recorded(path: Path) -> str:
-    from .masked_lm import BackboneError  # torch takes seconds
-
     try:
         data = json.loads(path.read_text(encoding="utf8"))
         folder = data.get(FOLDER_KEY)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from ..label_words.words import LabelWordError, LabelWords, check_label_words
-from .backbones import resolve_backbone
+from .names import resolve_backbone
 
 # `pretrain` writes it beside the model.
 PRETRAIN_FILE = "pretrain.json"

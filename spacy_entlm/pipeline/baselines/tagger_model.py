@@ -5,34 +5,30 @@ EntLM; the features are the encoder's, not those of the masked LM's head.
 """
 
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 import numpy
 import srsly
 import torch
 from spacy.tokens import Doc, Span
-from thinc.api import Model
-from thinc.types import Floats2d
-from thinc.util import xp2torch
 
-from .label_head import LabelHead, Rows
-from .masked_lm import BackboneError, MaskedLM, load_masked_lm
-from .objective import NO_LOSS, label_objective
-from .precision import check_precision
-from .reading import (
-    Settings,
-    forward_pieces,
-    get_doc_windows,
-    get_layout,
-    get_network,
-    get_shim,
-    iter_word_features,
-    to_device,
-    to_xp,
+from ...backbones.errors import BackboneError
+from ...backbones.loading import load_masked_lm
+from ...backbones.masked_lm import MaskedLM
+from ...decoding.types import LabelScores
+from ...label_words.rows import Rows
+from ...model.base import (
+    MaskedLMModel,
+    ModelConfig,
+    as_label_scores,
+    build_model,
+    mean_loss,
 )
-from .shim import EntLMShim
-from .tensor_files import load_tensors, save_tensors
-from .types import NO_TARGET, LabelScores, PieceFeatures
+from ...model.label_head import LabelHead
+from ...model.label_scores import WordScores
+from ...model.objective import label_cross_entropy
+from ...model.tensor_files import load_tensors, save_tensors
+from ...model.types import NO_TARGET, PieceFeatures, PieceGradient
 
 TAGS_FILE = "tags.json"
 ROWS_FILE = "tag_rows.safetensors"
@@ -89,8 +85,8 @@ class TaggerNetwork(torch.nn.Module):
         positions: int64 (n), rows of the flattened windows.
         RETURNS: float32 (n, width).
         """
-        if not len(positions):  # not every backbone takes an empty batch
-            return self.outside.weight[:0].float()
+        if not len(positions):
+            return self.no_features()
         inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
         features = self.masked_lm.body.base_model(**inputs).last_hidden_state
         features = features.flatten(0, 1)[positions].float()
@@ -102,9 +98,18 @@ class TaggerNetwork(torch.nn.Module):
         return self.masked_lm.tokenizer
 
     @property
-    def decoder_rows(self) -> Rows:
+    def vocabulary(self) -> Rows:
         """The row of "no entity", in the place of the vocabulary's."""
         return Rows(self.outside.weight, self.outside.bias)
+
+    @property
+    def label_rows(self) -> Rows:
+        """The rows of all tags, without gradients."""
+        return self.head.stacked(self.outside.weight)
+
+    def no_features(self) -> torch.Tensor:
+        """Features of no piece: not every backbone takes an empty batch."""
+        return self.outside.weight[:0].float()
 
     def add_tags(self, tags: Iterable[str]) -> None:
         """Add tags with rows at initial values."""
@@ -119,19 +124,18 @@ class TaggerNetwork(torch.nn.Module):
         features: float32 (n, width).
         RETURNS: float32 (n, 1 + n_tags), of no entity and of the tags.
         """
-        outside = self.decoder_rows.scores(features)
-        if not self.tags:
-            return outside
-        return torch.cat([outside, self.head.stacked().scores(features)], dim=1)
+        parts = [rows.scores(features) for rows in (self.vocabulary, self.label_rows)]
+        return torch.cat(parts, dim=1)
 
     def save(self, folder: Path) -> None:
         """Write the masked LM's files, the tags and their rows."""
         self.masked_lm.save(folder)
         srsly.write_json(folder / TAGS_FILE, self.tags)
-        rows = [self.outside.weight, *(row[None] for row in self.head.rows)]
-        biases = [self.outside.bias, *self.head.biases]
-        tensors = {ROWS_KEY: torch.cat(rows), BIASES_KEY: torch.cat(biases)}
-        save_tensors(folder / ROWS_FILE, tensors)
+        weight = torch.cat(
+            [self.outside.weight, *(row[None] for row in self.head.rows)]
+        )
+        bias = torch.cat([self.outside.bias, *self.head.biases])
+        save_tensors(folder / ROWS_FILE, {ROWS_KEY: weight, BIASES_KEY: bias})
 
     @classmethod
     def load(
@@ -185,152 +189,94 @@ def build_tagger_v1(
     mixed_precision: bool = False,
     transformer_config: Dict[str, Any] = {},  # noqa: B006 (config values are copied)
     tokenizer_config: Dict[str, Any] = {},  # noqa: B006
-) -> Model[List[Doc], LabelScores]:
+) -> PieceModel:
     """The encoder of a masked LM with a new linear layer.
 
     The settings are those of `spacy-entlm.EntLM.v1`.
     RAISES (ValueError): If a setting has no such value.
     """
-    return make_tagger(
-        TaggerNetwork,
-        precision=precision,
-        mixed_precision=mixed_precision,
+    config = ModelConfig(
         name=name,
         get_spans=get_spans,
         window=window,
         stride=stride,
         max_batch_pieces=max_batch_pieces,
-        transformer_config=dict(transformer_config),
-        tokenizer_config=dict(tokenizer_config),
-    )
-
-
-def make_tagger(
-    network_class: Any, *, precision: str, mixed_precision: bool, **reading: Any
-) -> Model[List[Doc], LabelScores]:
-    """A Thinc model around a TaggerNetwork or one of its kind.
-
-    network_class (Type): Of the network. The other settings are those of
-        `spacy-entlm.EntLM.v1`; **reading: those of `Settings`.
-    """
-    check_precision(precision)
-    settings = Settings(**reading, multi_piece="mean", label_row_bias="mean")
-    shim = EntLMShim(
         precision=precision,
         mixed_precision=mixed_precision,
-        transformer_config=settings.transformer_config,
-        tokenizer_config=settings.tokenizer_config,
-        network_class=network_class,
+        transformer_config=transformer_config,
+        tokenizer_config=tokenizer_config,
     )
-    return Model(
-        "tagger",
-        forward,
-        init=init,
-        shims=[shim],
-        attrs={
-            "settings": settings,
-            "network_class": network_class,
-            "is_initialized": is_initialized,
-            "get_tags": get_tags,
-            "add_tags": add_tags,
-            "objective": objective,
-            "get_windows": get_doc_windows,
-        },
-    )
+    return build_model(TaggerModel, config)
 
 
-def is_initialized(model: Model) -> bool:
-    """Whether there is a network."""
-    return get_shim(model).network is not None
+class TaggerModel(MaskedLMModel):
+    """Rows of tags on the encoder of a masked LM."""
 
+    network_class = TaggerNetwork
 
-def get_tags(model: Model) -> Optional[List[str]]:
-    """The tags in the order of their rows; None without a network."""
-    return list(get_network(model).tags) if is_initialized(model) else None
+    @property
+    def labels(self) -> List[str]:
+        """The tags, in the order of their rows."""
+        return list(self.network.tags)
 
+    def add_tags(self, tags: List[str]) -> None:
+        """Add tags with new rows; the others stay as they are."""
+        self.network.add_tags(tags)
 
-def add_tags(model: Model, tags: List[str]) -> None:
-    """Add tags with new rows; the others stay as they are."""
-    get_network(model).add_tags(tags)
+    @torch.no_grad()
+    def score(
+        self,
+        pieces: PieceFeatures,
+        *,
+        label_bias: float = 0.0,
+        need_probs: bool = False,
+        probability_floor: float = 0.0,
+    ) -> LabelScores:
+        """Scores of words, with the probabilities of all tags.
 
+        pieces (PieceFeatures): From `model.predict(docs)`.
+        label_bias (float): Added to the score of every tag. The other settings change
+            nothing.
+        """
+        network, words = self.network, self.to_device(pieces.first_words)
+        # A word that no piece stands for is no entity.
+        shape = (sum(pieces.lengths), 1 + len(network.tags))
+        probs = torch.zeros(shape, device=self.device)
+        probs[:, 0] = 1
+        scores = network.tag_scores(pieces.features)
+        scores[:, 1:] += label_bias
+        probs[words] = torch.softmax(scores, dim=1)
+        top, best = probs.max(dim=1)
+        found = WordScores(
+            best - 1,
+            torch.where(best > 0, top, 0.0),
+            probs[:, 1:].contiguous(),
+            probs[:, 0].contiguous(),
+        )
+        return as_label_scores(found, pieces.lengths)
 
-def init(model: Model, X: Optional[List[Doc]] = None, Y: Any = None) -> None:
-    """Load the backbone afresh, without tags."""
-    settings: Settings = model.attrs["settings"]
-    masked_lm = load_masked_lm(
-        settings.name,
-        transformer_config=settings.transformer_config,
-        tokenizer_config=settings.tokenizer_config,
-    )
-    network = model.attrs["network_class"](masked_lm)
-    get_layout(settings, network)  # a wrong window is an error now, not in training
-    get_shim(model).set_network(network)
+    def loss(
+        self, pieces: PieceFeatures, word_targets: numpy.ndarray
+    ) -> Tuple[float, PieceGradient]:
+        """Cross-entropy over "no entity" and the tags, on the first piece of each word,
+        as the paper's authors train their tagger.
 
-
-def forward(
-    model: Model, docs: List[Doc], is_train: bool
-) -> Tuple[Union[LabelScores, PieceFeatures], Callable]:
-    """In prediction: scores of all words. In training: features of all pieces and
-    the callback that takes their gradient."""
-    get_shim(model).spare_forked_threads()
-    if is_train:
-        return forward_pieces(model, docs)
-    return _score_words(model, docs), _no_backprop
-
-
-def _no_backprop(_: Any) -> List[Doc]:
-    return []
-
-
-@torch.no_grad()
-def _score_words(model: Model, docs: List[Doc]) -> LabelScores:
-    network, device = get_network(model), get_shim(model).device
-    windows = get_doc_windows(model, docs)
-    # A word that no piece stands for is no entity.
-    probs = torch.zeros(windows.n_words, 1 + len(network.tags), device=device)
-    probs[:, 0] = 1
-    for words, features in iter_word_features(model, windows):
-        scores = network.tag_scores(features)
-        probs[to_device(words, device)] = torch.softmax(scores, dim=1)
-    top, best = probs.max(dim=1)
-    best = best - 1
-    return LabelScores(
-        best=to_xp(best),
-        confidence=to_xp(torch.where(best >= 0, top, 0.0)),
-        probs=to_xp(probs[:, 1:].contiguous()),
-        lengths=windows.lengths,
-        word_prob=to_xp(probs[:, 0].contiguous()),
-    )
-
-
-def objective(
-    model: Model, pieces: PieceFeatures, word_targets: numpy.ndarray
-) -> Tuple[float, Floats2d]:
-    """Cross-entropy over "no entity" and the tags, on the first piece of each word,
-    as the paper's authors train their tagger.
-
-    pieces (PieceFeatures): From `model.begin_update(docs)`.
-    word_targets: int64 (n_words), index of a tag, NO_ENTITY, or NO_TARGET where the
-        annotation is missing.
-    RETURNS: mean loss per first piece, and the gradient of the features. Gradients are
-        those of the sum: `finish_update` divides them.
-    """
-    shim, network = get_shim(model), get_network(model)
-    word_target = word_targets[pieces.first_words]
-    targets = numpy.full(len(word_target), NO_LOSS)
-    _, first = numpy.unique(pieces.first_words, return_index=True)
-    # Row 0 is "no entity", and NO_ENTITY is -1.
-    targets[first] = word_target[first] + 1
-    # A piece that reaches into a word with another target says nothing certain.
-    unclear = word_target != word_targets[pieces.last_words]
-    targets[unclear | (word_target == NO_TARGET)] = NO_LOSS
-    n_pieces = int((targets != NO_LOSS).sum())
-    loss, d_features = label_objective(
-        xp2torch(pieces.features, device=shim.device),
-        to_device(targets, shim.device),
-        network.decoder_rows,
-        network.head,
-        scale=shim.gradient_scale(),
-    )
-    shim.count_pieces(n_pieces)
-    return float(loss) / max(n_pieces, 1), to_xp(d_features)
+        pieces (PieceFeatures): From `model.begin_update(docs)`.
+        word_targets: int64 (n_words), index of a tag, NO_ENTITY, or NO_TARGET where the
+            annotation is missing.
+        RETURNS: mean loss per first piece, and the gradient of its sum.
+        """
+        _, first = numpy.unique(pieces.first_words, return_index=True)
+        targets = word_targets[pieces.first_words[first]]
+        # A piece that reaches into a word with another target says nothing certain.
+        clear = targets == word_targets[pieces.last_words[first]]
+        clear &= targets != NO_TARGET
+        rows = first[clear]
+        loss, gradient = label_cross_entropy(
+            pieces.features[self.to_device(rows)],
+            # Row 0 is "no entity", and NO_ENTITY is -1.
+            self.to_device(targets[clear] + 1),
+            self.vocabulary,
+            self.network.label_rows,
+        )
+        return mean_loss(loss, gradient), self.spread(gradient, rows, pieces)

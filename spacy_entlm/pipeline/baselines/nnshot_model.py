@@ -7,19 +7,12 @@ from typing import Any, Callable, Dict, Iterable, List, Optional
 import numpy
 import torch
 from spacy.tokens import Doc, Span
-from thinc.api import Model
 
-from .masked_lm import MaskedLM
-from .reading import (
-    get_doc_windows,
-    get_network,
-    get_shim,
-    iter_word_features,
-    to_device,
-)
-from .tagger import TaggerNetwork, make_tagger
-from .tensor_files import load_tensors, save_tensors
-from .types import NO_TARGET, LabelScores
+from ...backbones.masked_lm import MaskedLM
+from ...model.base import ModelConfig, build_model
+from ...model.tensor_files import load_tensors, save_tensors
+from ...model.types import NO_TARGET
+from .tagger_model import TaggerModel, TaggerNetwork
 
 SUPPORT_FILE = "support.safetensors"
 FEATURES_KEY, TAGS_KEY = "features", "tags"
@@ -108,54 +101,48 @@ def build_nnshot_v1(
     mixed_precision: bool = False,
     transformer_config: Dict[str, Any] = {},  # noqa: B006 (config values are copied)
     tokenizer_config: Dict[str, Any] = {},  # noqa: B006
-) -> Model[List[Doc], LabelScores]:
+) -> PieceModel:
     """A tagger that predicts the class of the nearest word of the support set.
 
     The settings are those of `spacy-entlm.EntLM.v1`.
     RAISES (ValueError): If a setting has no such value.
     """
-    model = make_tagger(
-        NNShotNetwork,
-        precision=precision,
-        mixed_precision=mixed_precision,
+    config = ModelConfig(
         name=name,
         get_spans=get_spans,
         window=window,
         stride=stride,
         max_batch_pieces=max_batch_pieces,
-        transformer_config=dict(transformer_config),
-        tokenizer_config=dict(tokenizer_config),
+        precision=precision,
+        mixed_precision=mixed_precision,
+        transformer_config=transformer_config,
+        tokenizer_config=tokenizer_config,
     )
-    model.attrs["build_index"] = build_index
-    model.attrs["has_index"] = has_index
-    model.attrs["drop_index"] = drop_index
-    return model
+    return build_model(NNShotModel, config)
 
 
-def has_index(model: Model) -> bool:
-    """Whether there are words to compare with."""
-    return get_network(model).has_index
+class NNShotModel(TaggerModel):
+    """A tagger that predicts by the words of its support set."""
 
+    network_class = NNShotNetwork
 
-def drop_index(model: Model) -> None:
-    """Forget the words of the support set: the features have changed."""
-    get_network(model).drop_index()
+    @property
+    def has_index(self) -> bool:
+        """Whether there are words to compare with."""
+        return self.network.has_index
 
+    def drop_index(self) -> None:
+        """Forget the words of the support set: the features have changed."""
+        self.network.drop_index()
 
-@torch.no_grad()
-def build_index(model: Model, docs: List[Doc], word_targets: numpy.ndarray) -> None:
-    """Read the support set.
+    @torch.no_grad()
+    def build_index(self, docs: List[Doc], word_targets: numpy.ndarray) -> None:
+        """Read the support set.
 
-    docs (List[Doc]): Its texts.
-    word_targets: int64 (n_words), index of a tag, NO_ENTITY, or NO_TARGET where the
-        annotation is missing.
-    """
-    network, device = get_network(model), get_shim(model).device
-    windows = get_doc_windows(model, docs)
-    features, tags = [], []
-    for words, batch in iter_word_features(model, windows):
-        known = numpy.flatnonzero(word_targets[words] != NO_TARGET)
-        features.append(batch[to_device(known, device)])
-        tags.append(to_device(word_targets[words][known] + 1, device))
-    if features:
-        network.set_index(torch.cat(features), torch.cat(tags))
+        docs (List[Doc]): Its texts.
+        word_targets: int64 (n_words), index of a tag, NO_ENTITY, or NO_TARGET where the
+            annotation is missing.
+        """
+        pieces = self.read_words(docs, wanted=word_targets != NO_TARGET)
+        tags = word_targets[pieces.first_words] + 1
+        self.network.set_index(pieces.features, self.to_device(tags))

@@ -1,8 +1,9 @@
-"""Writing a folder so that a failure leaves the old one as it was."""
+"""Writing a folder or a file so that a failure leaves the old one as it was."""
 
 import contextlib
 import shutil
 import tempfile
+import uuid
 from pathlib import Path
 from typing import Iterator
 
@@ -30,3 +31,16 @@ def replace_folder(folder: Path) -> Iterator[Path]:
             raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file beside the old one, whose place it takes at the end.
+
+    path (Path): The file; its folder exists. content (bytes): What it is to hold.
+    """
+    scratch = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
+    try:
+        scratch.write_bytes(content)
+        scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)

@@ -1,11 +1,9 @@
-"""`spacy-entlm.viterbi_decoder.v1`: the best sequence of classes (EntLM + Struct)."""
+"""The best sequence of classes of each sentence (EntLM + Struct)."""
 
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Callable, Iterable, List, Optional, Tuple, Union
+from typing import Any, Callable, Iterable, List, Optional, Tuple
 
 import numpy
-import spacy
 import srsly
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -13,9 +11,7 @@ from thinc.types import Floats2d
 from thinc.util import get_array_module
 
 from .chains import decode_chains
-from .corpus.readers import read_docs
-from .decoding import DocEntities, find_entities
-from .model.types import LabelScores
+from .io import find_entities
 from .transitions import (
     TransitionCounts,
     count_transitions,
@@ -23,6 +19,7 @@ from .transitions import (
     transition_matrix,
     words_of,
 )
+from .types import NO_LABEL, DocEntities, LabelScores
 
 # Measured on wikigold (docs/decoding.md).
 DEFAULT_TAU = 0.3
@@ -30,38 +27,11 @@ DEFAULT_TAU = 0.3
 OFFICIAL_TAU = 0.05
 # A class that is less probable than this share of the best word is as good as
 # impossible: no sequence makes up for it.
-NEGLIGIBLE = 1e-4
+PROBABILITY_FLOOR = 1e-4
 FORMAT_VERSION = 1
-# Splits texts into words where the examples' language is not known.
-ANY_LANGUAGE = "xx"
 
-
-def build_viterbi_decoder(
-    tau: Optional[float] = None,
-    official: bool = False,
-    transitions: Optional[Union[str, Path]] = None,
-    require: bool = True,
-) -> "ViterbiDecoder":
-    """The best sequence of classes of each sentence, by what the model says of each
-    word and by how often entities begin, go on and end
-    (`spacy-entlm.viterbi_decoder.v1`).
-
-    tau (Optional[float]): Weight of the transitions, from 0 (none) to 1 (as they were
-        counted); None: 0.3, or 0.05 with `official`.
-    official (bool): Whether to decode as the authors' code does.
-    transitions (Optional[Union[str, Path]]): Annotated text, .spacy or JSON lines,
-        from which transitions are counted when the pipeline is initialised. None: from
-        the training examples.
-    require (bool): Whether that text has to be there and to have entities of the
-        classes; if not, the training examples serve where it does not.
-    RAISES (ValueError): If tau is out of range.
-    """
-    if tau is None:
-        tau = OFFICIAL_TAU if official else DEFAULT_TAU
-    if not 0.0 <= tau <= 1.0:
-        raise ValueError(f"tau must be from 0 to 1, not {tau}")
-    path = None if transitions is None else Path(transitions)
-    return ViterbiDecoder(tau=tau, official=official, transitions=path, require=require)
+# Called with the examples' language and the classes; gives annotated text, or None.
+GetDocs = Callable[[str, Tuple[str, ...]], Optional[Iterable[Doc]]]
 
 
 class ViterbiDecoder:
@@ -82,23 +52,32 @@ class ViterbiDecoder:
     def __init__(
         self,
         *,
-        tau: float,
+        tau: Optional[float] = None,
         official: bool = False,
-        transitions: Optional[Path] = None,
-        require: bool = True,
+        get_docs: Optional[GetDocs] = None,
     ):
-        """The settings are those of `build_viterbi_decoder`."""
+        """tau (Optional[float]): Weight of the transitions, from 0 (none) to 1 (as
+            they were counted); None: 0.3, or 0.05 with `official`.
+        official (bool): Whether to decode as the authors' code does.
+        get_docs (Optional[Callable]): Gives annotated text, from which transitions are
+            counted where it has entities of the classes. Without it, or where it has
+            none, the examples serve.
+        RAISES (ValueError): If tau is out of range.
+        """
+        if tau is None:
+            tau = OFFICIAL_TAU if official else DEFAULT_TAU
+        if not 0.0 <= tau <= 1.0:
+            raise ValueError(f"tau must be from 0 to 1, not {tau}")
         self.tau = tau
         self.official = official
-        self.transitions = transitions
-        self.require = require
+        self.get_docs = get_docs
         self.counts: Optional[TransitionCounts] = None
 
     @property
-    def negligible(self) -> float:
+    def probability_floor(self) -> float:
         """A model may give 0 for p(class), and 1 for that of the best word, where every
         class is less probable than this share of the best word; 0.0: it may not."""
-        return 0.0 if self.official else NEGLIGIBLE
+        return 0.0 if self.official else PROBABILITY_FLOOR
 
     def initialize(
         self, get_examples: Callable[[], Iterable[Example]], labels: Tuple[str, ...]
@@ -107,24 +86,14 @@ class ViterbiDecoder:
 
         get_examples (Callable[[], Iterable[Example]]): Annotated examples.
         labels (Tuple[str, ...]): The classes; other entities do not count.
-        RAISES (CorpusError): If the annotated text cannot be read.
-            (ValueError): If it has no entity of these classes and is required.
+        RAISES (ValueError): What `get_docs` raises.
         """
         references = [eg.reference for eg in get_examples()]
-        path = self.transitions
-        if path is None or not (self.require or path.exists()):
-            self.counts = count_transitions(references, labels)
-            return
-        language = references[0].vocab.lang if references else ANY_LANGUAGE
-        docs, _ = read_docs(path, spacy.blank(language or ANY_LANGUAGE))
-        counts = count_transitions(docs, labels)
-        if not counts.n_inside and not self.require:
+        language = references[0].vocab.lang if references else ""
+        docs = None if self.get_docs is None else self.get_docs(language, labels)
+        counts = None if docs is None else count_transitions(docs, labels)
+        if counts is None or not counts.n_inside:
             counts = count_transitions(references, labels)
-        elif not counts.n_inside:
-            raise ValueError(
-                f"{path} has no entity of the classes {', '.join(labels)}: annotate it "
-                f"with these, or leave the decoder's setting transitions out"
-            )
         self.counts = counts
 
     def __call__(self, scores: LabelScores, docs: List[Doc]) -> List[DocEntities]:
@@ -143,7 +112,7 @@ class ViterbiDecoder:
         chosen = self._emissions(scores)[index]
         transitions = xp.asarray(self._matrix(probs.shape[1]))
         path, marginals = decode_chains(chosen, lengths, transitions)
-        best = xp.full(len(probs), -1, dtype="int64")
+        best = xp.full(len(probs), NO_LABEL, dtype="int64")
         best[index] = path - 1
         confidence = xp.zeros(len(probs), dtype="float32")
         confidence[index] = marginals[xp.arange(len(path)), path]
@@ -175,7 +144,7 @@ class ViterbiDecoder:
             emissions = xp.exp(emissions)
         # Only ratios count: what is the same for all does not change a path.
         emissions = emissions / emissions.max(axis=1, keepdims=True)
-        return xp.maximum(emissions, NEGLIGIBLE)
+        return xp.maximum(emissions, PROBABILITY_FLOOR)
 
     def to_bytes(self) -> bytes:
         """The counts as JSON; empty if there are none. Settings are the config's."""

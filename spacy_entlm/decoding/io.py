@@ -1,56 +1,12 @@
-"""Scores of words -> entities of each Doc."""
+"""Neighbouring words of one class are one entity: the IO scheme."""
 
-from dataclasses import dataclass
-from typing import Callable, Iterable, List, Optional, Protocol, Tuple
+from typing import Callable, Iterable, List, Optional, Tuple
 
 import numpy
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from .model.types import LabelScores
-
-
-@dataclass
-class DocEntities:
-    """Entities of one Doc, in order, without overlap.
-
-    spans: int64 (n_entities, 3), first word, end, class index.
-    confidences: float32 (n_entities).
-    """
-
-    spans: numpy.ndarray
-    confidences: numpy.ndarray
-
-
-class Decoder(Protocol):
-    """What the component asks of a decoder.
-
-    needs_probs: whether `LabelScores.probs` is wanted.
-
-    It may have a number `negligible`: then classes less probable than this share of the
-    vocabulary's best word may be given as 0, and that word as 1.
-    """
-
-    needs_probs: bool
-
-    def initialize(
-        self, get_examples: Callable[[], Iterable[Example]], labels: Tuple[str, ...]
-    ) -> None:
-        """Learn from annotated examples."""
-
-    def __call__(self, scores: LabelScores, docs: List[Doc]) -> List[DocEntities]:
-        """Decode the words of some Docs."""
-
-    def to_bytes(self) -> bytes:
-        """What was learned."""
-
-    def from_bytes(self, data: bytes) -> "Decoder":
-        """Take what was learned."""
-
-
-def build_io_decoder() -> "IODecoder":
-    """Neighbouring words of one class are one entity (`spacy-entlm.io_decoder.v1`)."""
-    return IODecoder()
+from .types import DocEntities, LabelScores
 
 
 class IODecoder:

@@ -1,51 +1,32 @@
 """What a masked LM predicts at labelled words, counted per class (paper, Eq. 6)."""
 
 from collections import Counter
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 import numpy
 import torch
-from spacy.attrs import ENT_TYPE
 from spacy.tokens import Doc
 from spacy.training.batchers import minibatch_by_words
-from thinc.api import ArgsKwargs, Model
 from tokenizers.models import WordPiece
 
-from ..label_words.search import LM_TOP_K, Counts
-from .architecture import build_entlm_v1
-from .batches import Batch, iter_batches
-from .label_head import BLOCK_ROWS
-from .masked_lm import BackboneError
-from .reading import BATCH_PADDING, get_doc_windows, get_network, get_shim
-from .types import NONE, LabelScores
-from .windows import Windows, doc_spans
+from .reader import CHUNK_WORDS, NO_CLASS, Progress, Reader, word_classes
+from .search import LM_TOP_K, Counts
+from .words import LabelWordError
 
-# Wraps what is gone through, eg to show a progress bar.
-Progress = Callable[[Sequence[Any]], Iterable[Any]]
 # Function words and punctuation that do not count; the paper's authors' list.
 NOT_COUNTED = frozenset([*",:;'\"/.()?-", "and", "or", "the", "a", "of"])
-# Words that are read and sorted by length in one go: bounds the memory.
-CHUNK_WORDS = 2**14
 MAX_BATCH_PIECES = 2048
+# Words that are scored against the whole vocabulary at once.
+BLOCK_WORDS = 256
 # Predictions kept on the device before equal ones are added up.
 COMPACT_ROWS = 2**22
 # Stands before a piece that begins no word, as BERT's vocabularies spell it.
 CONTINUATION = "##"
 
 
-def load_backbone(name: str) -> Model[List[Doc], LabelScores]:
-    """Load a masked LM, without classes, to the active device.
-
-    name (str): A folder, or a name on the hub.
-    RAISES (BackboneError): If there is no such model, or it is no masked LM.
-    """
-    model = build_entlm_v1(name, doc_spans)
-    model.initialize()
-    return model
-
-
+@torch.no_grad()
 def count_predictions(
-    model: Model[List[Doc], LabelScores],
+    reader: Reader,
     docs: Iterable[Doc],
     *,
     top_k: int = LM_TOP_K,
@@ -60,7 +41,7 @@ def count_predictions(
     the Docs that have entities, and the vocabulary is scored at those pieces only.
     Counts of parts of a corpus add up (`merge_counts`).
 
-    model (Model): From `load_backbone`.
+    reader (Reader): The masked LM.
     docs (Iterable[Doc]): With their entities in doc.ents.
     top_k (int): How many predictions count at each word.
     masked (bool): Whether the LM reads a word's pieces masked, one word at a time;
@@ -73,61 +54,34 @@ def count_predictions(
         word with "##" before them.
     RAISES (ValueError): If the LM has not so many pieces, or no mask to read.
     """
-    tokenizer = get_network(model).tokenizer
+    tokenizer = reader.tokenizer
     if not 1 <= top_k <= len(tokenizer):
         raise ValueError(f"top_k must be from 1 to {len(tokenizer)}, not {top_k}")
     if masked and tokenizer.mask_token_id is None:
-        raise BackboneError("The backbone's tokenizer has no mask: count unmasked")
+        raise LabelWordError("The backbone's tokenizer has no mask: count unmasked")
     docs = list(docs)
     names = {ent.label: ent.label_ for doc in docs for ent in doc.ents}
     chunks = list(minibatch_by_words((doc for doc in docs if doc.ents), CHUNK_WORDS))
-    padding = BATCH_PADDING[get_shim(model).device.type]
     tally = _Tally(len(tokenizer), top_k)
     for chunk in chunks if progress is None else progress(chunks):
-        windows = get_doc_windows(model, chunk)
-        classes = _word_classes(chunk, list(names))
-        # Only labelled words are read, and only the windows that hold one are run.
-        windows.word_rows[classes == NONE] = NONE
-        if masked:
-            windows = mask_words(windows, tokenizer.mask_token_id)
-        for batch in iter_batches(windows, max_batch_pieces, padding):
-            read = windows.ids[windows.word_rows[batch.words]]
-            _count_batch(model, batch, classes[batch.words], read, tally)
-        tally.next_words(windows.n_words)
+        classes = word_classes(chunk, list(names))
+        pieces = reader.read_words(
+            chunk,
+            wanted=classes != NO_CLASS,
+            masked=masked,
+            max_batch_pieces=max_batch_pieces,
+        )
+        words = pieces.first_words
+        arrays = (classes[words], pieces.piece_ids, words)
+        parts = [torch.from_numpy(array).to(reader.device) for array in arrays]
+        blocks = (part.split(BLOCK_WORDS) for part in (pieces.features, *parts))
+        for features, block_classes, read, block_words in zip(*blocks):
+            # An output matrix may have more rows than the tokenizer has pieces.
+            scores = reader.vocabulary.scores(features)[:, : tally.n_pieces]
+            predicted = scores.topk(tally.top_k, dim=1).indices
+            tally.add(block_classes, read, block_words, predicted)
+        tally.next_words(len(classes))
     return _spelled_counts(tally, list(names.values()), tokenizer, masked)
-
-
-def mask_words(windows: Windows, mask_id: int) -> Windows:
-    """Give each word that is read a window of its own, in which it is masked.
-
-    windows (Windows): The windows; words without a row are not read.
-    mask_id (int): The id of the masking piece, which takes the place of every piece
-        of the word.
-    RETURNS (Windows): One window a word that is read.
-    """
-    words = numpy.flatnonzero(windows.word_rows >= 0)
-    old_rows = windows.word_rows[words]
-    source = numpy.searchsorted(windows.starts, old_rows, side="right") - 1
-    sizes = windows.sizes[source]
-    starts = numpy.cumsum(sizes) - sizes
-    moved = numpy.repeat(windows.starts[source] - starts, sizes)
-    rows = numpy.arange(len(moved)) + moved
-    first, last = windows.first_words[rows], windows.last_words[rows]
-    own_word = numpy.repeat(words, sizes)
-    hidden = (first >= 0) & (first <= own_word) & (own_word <= last)
-    word_rows = numpy.full_like(windows.word_rows, NONE)
-    word_rows[words] = old_rows - windows.starts[source] + starts
-    return Windows(
-        ids=numpy.where(hidden, mask_id, windows.ids[rows]),
-        first_words=first,
-        last_words=last,
-        own=hidden,
-        starts=starts,
-        sizes=sizes,
-        word_rows=word_rows,
-        lengths=windows.lengths,
-        n_cut=windows.n_cut,
-    )
 
 
 class _Tally:
@@ -186,42 +140,6 @@ class _Tally:
         total = zeros.scatter_add(0, place, counts)
         first = zeros.scatter_reduce(0, place, seen, "amin", include_self=False)
         self._parts = [(unique, total, first)]
-
-
-@torch.no_grad()
-def _count_batch(
-    model: Model,
-    batch: Batch,
-    classes: numpy.ndarray,
-    read: numpy.ndarray,
-    tally: _Tally,
-) -> None:
-    """Add the predictions at the words of a batch.
-
-    classes, read: int64 (n), class and first piece of each word of the batch."""
-    shim, network = get_shim(model), get_network(model)
-    arrays = (
-        *(batch.input_ids, batch.attention_mask, batch.word_positions),
-        *(classes, read, batch.words),
-    )
-    tensors = [torch.from_numpy(array).to(shim.device) for array in arrays]
-    features = shim.predict(ArgsKwargs(tuple(tensors[:3]), {}))
-    decoder = network.decoder_rows
-    blocks = zip(
-        features.split(BLOCK_ROWS), *(t.split(BLOCK_ROWS) for t in tensors[3:])
-    )
-    for block, block_classes, block_read, words in blocks:
-        # An output matrix may have more rows than the tokenizer has pieces.
-        scores = decoder.scores(block)[:, : tally.n_pieces]
-        predicted = scores.topk(tally.top_k, dim=1).indices
-        tally.add(block_classes, block_read, words, predicted)
-
-
-def _word_classes(docs: List[Doc], labels: List[int]) -> numpy.ndarray:
-    """int64 (n_words): index of each word's class, -1 outside entities."""
-    index = {label: i for i, label in enumerate(labels)}
-    types = numpy.concatenate([doc.to_array([ENT_TYPE]).ravel() for doc in docs])
-    return numpy.array([index.get(label, NONE) for label in types.tolist()])
 
 
 def _spelled_counts(

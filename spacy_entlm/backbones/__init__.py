@@ -1,0 +1,1 @@
+"""Backbones: which masked LM is meant, how it is loaded, what it recommends."""

@@ -1,0 +1,168 @@
+"""Load a masked LM with its tokenizer: from a folder, the cache, or the hub."""
+
+import contextlib
+import logging
+from pathlib import Path
+from typing import Any, Dict, Iterator, Optional, Tuple, Union
+
+import torch
+
+from .errors import BackboneError
+from .masked_lm import CONFIG_FILE, MaskedLM
+from .names import resolve_backbone
+
+
+def load_masked_lm(
+    name: Union[str, Path],
+    *,
+    transformer_config: Optional[Dict[str, Any]] = None,
+    tokenizer_config: Optional[Dict[str, Any]] = None,
+    strict: bool = False,
+) -> MaskedLM:
+    """Load a masked LM with its head, in float32, and its fast tokenizer.
+
+    name (Union[str, Path]): A folder, a name on the hub, or what `resolve_backbone`
+        knows.
+    transformer_config, tokenizer_config (Optional[Dict[str, Any]]): Settings that
+        replace those of the model's and of the tokenizer's configuration.
+    strict (bool): Whether weights that the model does not want are an error, as they
+        are in a folder that we saved. Weights that are missing always are.
+    RAISES (BackboneError): If there is no such model, it is no masked LM, its
+        weights are not safetensors or not complete, or its tokenizer is a slow one.
+    """
+    source = resolve_backbone(name)
+    is_local = Path(source).exists()
+    if is_local and not (Path(source) / CONFIG_FILE).is_file():
+        raise BackboneError(
+            f"{source} is no model folder: it has no {CONFIG_FILE}. Expected are "
+            f"{CONFIG_FILE}, model.safetensors and tokenizer.json"
+        )
+    settings = (transformer_config or {}, tokenizer_config or {})
+    try:
+        with _quiet_transformers():
+            try:
+                lm, tokenizer, info = _from_pretrained(source, *settings, local=True)
+            except OSError:
+                if is_local:
+                    raise
+                # Not in the cache either: only now is the network asked.
+                lm, tokenizer, info = _from_pretrained(source, *settings, local=False)
+    except BackboneError:
+        raise
+    except Exception as err:  # transformers raises nearly anything for a bad folder
+        raise BackboneError(_load_failure(source, is_local, err)) from err
+    _check_complete(source, info, strict)
+    prepare_tokenizer(tokenizer, source)
+    return MaskedLM(lm, tokenizer, check=not strict)
+
+
+def _from_pretrained(
+    source: str,
+    transformer_config: Dict[str, Any],
+    tokenizer_config: Dict[str, Any],
+    *,
+    local: bool,
+) -> Tuple[Any, Any, Dict[str, Any]]:
+    """The model, its tokenizer, and which weights were missing or not wanted."""
+    from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
+
+    common: Dict[str, Any] = {"trust_remote_code": False, "local_files_only": local}
+    config = AutoConfig.from_pretrained(source, **common, **transformer_config)
+    if getattr(config, "is_encoder_decoder", False):
+        raise BackboneError(f"{source} is a sequence-to-sequence model, no masked LM")
+    if hasattr(config, "reference_compile"):
+        config.reference_compile = False  # ModernBERT: needs a C compiler
+    tokenizer = AutoTokenizer.from_pretrained(
+        source, **common, use_fast=True, **tokenizer_config
+    )
+    lm, info = AutoModelForMaskedLM.from_pretrained(
+        source,
+        **common,
+        config=config,
+        torch_dtype=torch.float32,
+        use_safetensors=True,
+        output_loading_info=True,
+    )
+    return lm, tokenizer, info
+
+
+def backbone_width(name: str) -> int:
+    """Width of a backbone's features, from its configuration alone.
+
+    name (str): As `load_masked_lm` takes it; the network is asked last.
+    RAISES (OSError): If there is no such model.
+    """
+    from transformers import AutoConfig
+
+    name = resolve_backbone(name)
+    with _quiet_transformers():
+        try:
+            config = AutoConfig.from_pretrained(
+                name, local_files_only=True, trust_remote_code=False
+            )
+        except OSError:
+            if Path(name).exists():
+                raise
+            config = AutoConfig.from_pretrained(name, trust_remote_code=False)
+    return int(config.hidden_size)
+
+
+def prepare_tokenizer(tokenizer: Any, source: str) -> None:
+    """Switch off what would change a text: truncation, padding, and that the literal
+    text "[MASK]" becomes the special piece.
+
+    RAISES (BackboneError): If the tokenizer is a slow one, which has no offsets.
+    """
+    if not tokenizer.is_fast:
+        raise BackboneError(
+            f"{source}: {type(tokenizer).__name__} is a slow tokenizer, which cannot "
+            f"say where its pieces stand in the text. A folder with a tokenizer.json "
+            f"is needed"
+        )
+    backend = tokenizer.backend_tokenizer
+    backend.no_truncation()
+    backend.no_padding()
+    backend.encode_special_tokens = True
+
+
+def _check_complete(source: str, info: Dict[str, Any], strict: bool) -> None:
+    problems = ["missing_keys", "mismatched_keys", "error_msgs"]
+    if strict:
+        problems.append("unexpected_keys")
+    for problem in problems:
+        if info.get(problem):
+            keys = [str(key) for key in info[problem]]
+            raise BackboneError(
+                f"{source}: the weights do not fit a masked LM "
+                f"({problem.replace('_', ' ')}: {', '.join(sorted(keys)[:4])}). Is it "
+                f"an encoder without its masked-LM head, or a broken file?"
+            )
+
+
+def _load_failure(source: str, is_local: bool, err: Exception) -> str:
+    reason = str(err).strip().splitlines()[0] if str(err).strip() else repr(err)
+    if is_local:
+        return f"Cannot load the masked LM in {source}: {reason}"
+    return (
+        f"Cannot find the masked LM {source!r}: it is no local folder, and the hub "
+        f"gave none ({type(err).__name__}: {reason}). Give the path of a folder with "
+        f"config.json, model.safetensors and tokenizer.json, for instance name = "
+        f'"/models/bert-base-cased" under [components.entlm_ner.model], or '
+        f"--vars.backbone /models/bert-base-cased with the project"
+    )
+
+
+@contextlib.contextmanager
+def _quiet_transformers() -> Iterator[None]:
+    """Without the warnings on weights, which become errors of our own here."""
+    from transformers.utils import logging as transformers_logging
+
+    hub_logger = logging.getLogger("huggingface_hub")
+    level, hub_level = transformers_logging.get_verbosity(), hub_logger.level
+    transformers_logging.set_verbosity_error()
+    hub_logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(level)
+        hub_logger.setLevel(hub_level)

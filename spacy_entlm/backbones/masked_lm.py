@@ -1,0 +1,175 @@
+"""A Hugging Face masked LM, cut below its output matrix."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Tuple
+
+import torch
+
+from .errors import BackboneError
+
+CONFIG_FILE = "config.json"
+# A tokenizer without a limit of its own reports a number beyond any real one.
+NO_LIMIT = 10**9
+# Of a model whose configuration names none.
+DEFAULT_MAX_PIECES = 512
+# Of logits of the same pieces, computed in two ways; float32.
+HEAD_TOLERANCE = 1e-3
+
+
+class MaskedLM(torch.nn.Module):
+    """A masked LM, cut in two: `body` gives the features that enter the matrix of
+    output embeddings, `decoder` is that matrix (and its bias)."""
+
+    def __init__(self, lm: Any, tokenizer: Any, *, check: bool = True):
+        """lm (PreTrainedModel): A model of AutoModelForMaskedLM.
+        tokenizer (PreTrainedTokenizerFast): Its tokenizer.
+        check (bool): Whether to try its head; that of a saved MaskedLM was tried.
+        RAISES (BackboneError): If the head does not have the expected shape.
+        """
+        super().__init__()
+        self.body = lm
+        self.tokenizer = tokenizer
+        self._decoder_path, self.decoder = _find_decoder(lm)
+        n_rows = self.decoder.weight.shape[0]
+        # len(tokenizer) would go through all of its pieces.
+        highest = max(tokenizer.vocab_size - 1, *tokenizer.added_tokens_decoder, 0)
+        if highest >= n_rows:
+            raise BackboneError(
+                f"The tokenizer knows {len(tokenizer)} pieces, the model's output "
+                f"matrix only {n_rows}: they do not belong together"
+            )
+        if check:
+            self._check_head()
+        # From now on what the model calls its logits are features.
+        self._place_decoder(torch.nn.Identity())
+
+    def forward(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        *,
+        positions: Optional[torch.Tensor] = None,
+    ) -> torch.Tensor:
+        """Features where they enter the decoder.
+
+        input_ids, attention_mask: int64 (n_windows, longest).
+        positions: int64 (n), rows of the flattened windows that are wanted; None: all.
+        RETURNS: (n_windows, longest, width), or (n, width).
+        """
+        inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
+        features = self.body(**inputs).logits
+        return features if positions is None else features.flatten(0, 1)[positions]
+
+    @property
+    def width(self) -> int:
+        """Width of the features."""
+        return self.decoder.weight.shape[1]
+
+    @property
+    def max_pieces(self) -> int:
+        """Most pieces that the model takes at once, special ones counted."""
+        limits = [DEFAULT_MAX_PIECES]
+        config = self.body.config
+        positions = getattr(config, "max_position_embeddings", None)
+        if positions:
+            limits = [positions]
+        for name, module in self.body.named_modules():
+            # RoBERTa and its kin number positions from padding_idx + 1.
+            if name.endswith("position_embeddings") and getattr(
+                module, "padding_idx", None
+            ):
+                limits.append(module.num_embeddings - module.padding_idx - 1)
+        if self.tokenizer.model_max_length < NO_LIMIT:
+            limits.append(self.tokenizer.model_max_length)
+        return min(limits)
+
+    def special_pieces(self) -> Tuple[List[int], List[int]]:
+        """Ids that the tokenizer puts before and after a text."""
+        backend = self.tokenizer.backend_tokenizer
+        plain = backend.encode("a", add_special_tokens=False)
+        n_plain = len(plain.ids)
+        ids = backend.post_process(plain, add_special_tokens=True).ids
+        n_extra = len(ids) - n_plain
+        for start in range(n_extra + 1):
+            if ids[start : start + n_plain] == plain.ids:
+                return ids[:start], ids[start + n_plain :]
+        raise BackboneError(
+            "The tokenizer changes a text's pieces when it adds its own"
+        )
+
+    def save(self, folder: Path) -> None:
+        """Write config.json, tokenizer files and model.safetensors, shared tensors
+        once, in the form that AutoModelForMaskedLM reads."""
+        self.body.save_pretrained(
+            folder, state_dict=self._whole_state(), safe_serialization=True
+        )
+        # Where the backbone once lay on somebody's disk is nobody's business.
+        _drop_keys(folder / CONFIG_FILE, ["_name_or_path"])
+        self.tokenizer.save_pretrained(folder)
+        _drop_keys(folder / "tokenizer_config.json", ["name_or_path"])
+        # safetensors makes a file that only its owner may read, which would be so in
+        # a package that is installed for everybody.
+        for path in folder.glob("*.safetensors"):
+            shutil.copymode(folder / CONFIG_FILE, path)
+
+    def _whole_state(self) -> Dict[str, torch.Tensor]:
+        """Tensors by the names that they have in the model with its decoder."""
+        decoder = self.decoder.state_dict(prefix=f"{self._decoder_path}.")
+        return {**self.body.state_dict(), **decoder}
+
+    def _place_decoder(self, module: torch.nn.Module) -> None:
+        parent, _, name = self._decoder_path.rpartition(".")
+        setattr(self.body.get_submodule(parent), name, module)
+
+    def _check_head(self) -> None:
+        """Compare features times decoder rows with the model's own logits."""
+        n_rows = self.decoder.weight.shape[0]
+        prefix, suffix = self.special_pieces()
+        ids = torch.tensor([[*prefix, n_rows // 3, n_rows // 2, *suffix]])
+        mask = torch.ones_like(ids)
+        was_training = self.body.training
+        self.body.eval()
+        refusal = BackboneError(
+            f"{type(self.body).__name__}: the head does more than multiply features "
+            f"with the output embeddings. Use another masked LM, for instance one of "
+            f"the BERT, RoBERTa, DistilBERT, XLM-R or ModernBERT family"
+        )
+        with torch.no_grad():
+            logits = self.body(input_ids=ids, attention_mask=mask).logits
+            self._place_decoder(torch.nn.Identity())
+            try:
+                features = self.body(input_ids=ids, attention_mask=mask).logits
+            except (AttributeError, RuntimeError, TypeError) as err:
+                # It uses the decoder in another way than by calling it.
+                raise refusal from err
+            self._place_decoder(self.decoder)
+            fits = features.shape[-1] == self.width and torch.allclose(
+                self.decoder(features), logits, rtol=1e-3, atol=HEAD_TOLERANCE
+            )
+        self.body.train(was_training)
+        if not fits:
+            raise refusal
+
+
+def _find_decoder(lm: Any) -> Tuple[str, torch.nn.Linear]:
+    decoder = lm.get_output_embeddings()
+    if not isinstance(decoder, torch.nn.Linear):
+        raise BackboneError(
+            f"{type(lm).__name__} has no output embeddings of the usual form (a linear "
+            f"layer over the vocabulary), but {type(decoder).__name__}"
+        )
+    for path, module in lm.named_modules():
+        if module is decoder:
+            return path, decoder
+    raise BackboneError(
+        f"{type(lm).__name__}: its output embeddings are not part of it"
+    )
+
+
+def _drop_keys(path: Path, keys: List[str]) -> None:
+    data = json.loads(path.read_text(encoding="utf8"))
+    for key in keys:
+        data.pop(key, None)
+    path.write_text(json.dumps(data, indent=2, sort_keys=True) + "\n", encoding="utf8")

@@ -1,0 +1,1 @@
+"""Writing and reading files so that a failure leaves what was there."""

@@ -1,0 +1,80 @@
+"""Who decides which words stand for a class."""
+
+import logging
+from typing import Callable, Iterable, List
+
+from .words import LabelWords
+
+logger = logging.getLogger("spacy.entlm")
+
+# Other names of the classes that backbones bring words for.
+SYNONYMS = {
+    **{"person": "per", "people": "per", "location": "loc", "place": "loc"},
+    **{"organization": "org", "organisation": "org", "miscellaneous": "misc"},
+}
+
+
+def choose_label_words(
+    wanted: LabelWords,
+    backbone_words: LabelWords,
+    search: Callable[[List[str]], LabelWords],
+) -> LabelWords:
+    """Decide the label words of each class.
+
+    | A class gets             | where                                               |
+    | ------------------------ | --------------------------------------------------- |
+    | the words that are given | there are some: in the component's `label_words`, to|
+    |                          | `add_label`, or in the data's label_words.json      |
+    | the backbone's own words | none are given, the backbone learned to say words at|
+    |                          | names of such a class, and none of these words      |
+    |                          | stands for another class                            |
+    | words that are searched  | else: by the project in text that a lexicon         |
+    |                          | annotated, where there is some, and by the component|
+    |                          | in its training examples                            |
+
+    The backbone's own come before searched ones since they measure better (wikigold
+    and the project's own corpus, docs/label_words.md), so nothing is searched that is
+    not needed.
+
+    wanted (Dict[str, List[str]]): The classes with the words that are given, or none.
+    backbone_words (Dict[str, List[str]]): Words that the backbone brings, by the names
+        of the classes that it knows.
+    search (Callable[[List[str]], LabelWords]): Searches words of some classes; one that
+        it finds none for may be missing.
+    RETURNS (Dict[str, List[str]]): Words of all classes, in their order; none where
+        nothing was found.
+    """
+    given = {label: words for label, words in wanted.items() if words}
+    without = [label for label in wanted if label not in given]
+    own = match_class_names(without, backbone_words)
+    missing = [label for label in without if label not in own]
+    found = search(missing) if missing else {}
+    # Where GPE is a class, too, LOC means something else to the user.
+    taken = {word for words in (*given.values(), *found.values()) for word in words}
+    clashing = [label for label in own if not taken.isdisjoint(own[label])]
+    if clashing:
+        found = {**found, **search(clashing)}
+    used = {label: own[label] for label in own if label not in clashing}
+    for source, words in (("found", found), ("of the backbone", used)):
+        if words:
+            logger.info("Label words %s: %s", source, words)
+    chosen = {**given, **found, **used}
+    return {label: list(chosen.get(label, [])) for label in wanted}
+
+
+def match_class_names(labels: Iterable[str], words: LabelWords) -> LabelWords:
+    """The classes that a backbone has words for.
+
+    labels (Iterable[str]): The classes. Their case does not count, and "person" is
+        "PER", "location" is "LOC" and so on.
+    words (Dict[str, List[str]]): The backbone's words.
+    RETURNS (Dict[str, List[str]]): Its words, by the names of the classes.
+    """
+    by_name = {_plain(label): list(some) for label, some in words.items() if some}
+    known = [label for label in labels if _plain(label) in by_name]
+    return {label: by_name[_plain(label)] for label in known}
+
+
+def _plain(label: str) -> str:
+    folded = label.casefold()
+    return SYNONYMS.get(folded, folded)

@@ -1,0 +1,62 @@
+"""What counting and prototypes ask of a masked LM that reads texts."""
+
+from typing import Any, Callable, Iterable, List, Optional, Protocol, Sequence
+
+import numpy
+import torch
+from spacy.tokens import Doc
+
+from .rows import Rows
+
+# Wraps what is gone through, eg to show a progress bar.
+Progress = Callable[[Sequence[Any]], Iterable[Any]]
+# Words that are read and sorted by length in one go: bounds the memory.
+CHUNK_WORDS = 2**14
+# A word outside of entities.
+NO_CLASS = -1
+
+
+class WordFeatures(Protocol):
+    """features: float32 (n, width), of the first pieces of n words, on the device.
+    piece_ids: int64 (n), of these pieces. first_words: int64 (n), the words, counted
+    over the concatenated Docs. Both on the host."""
+
+    features: torch.Tensor
+    piece_ids: numpy.ndarray
+    first_words: numpy.ndarray
+
+
+class Reader(Protocol):
+    """A masked LM that reads texts; `model.entlm.load_reader` gives one."""
+
+    @property
+    def tokenizer(self) -> Any:
+        """The fast tokenizer."""
+
+    @property
+    def vocabulary(self) -> Rows:
+        """The output matrix."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where features are."""
+
+    def read_words(
+        self,
+        docs: List[Doc],
+        *,
+        wanted: Optional[numpy.ndarray] = None,
+        masked: bool = False,
+        max_batch_pieces: Optional[int] = None,
+    ) -> WordFeatures:
+        """Features of words, in no particular order. wanted: bool (n_words)."""
+
+
+def word_classes(docs: List[Doc], labels: List[int]) -> numpy.ndarray:
+    """int64 (n_words): index of each word's class, NO_CLASS outside entities.
+
+    labels (List[int]): The classes, as numbers of the vocabulary's strings.
+    """
+    index = {label: i for i, label in enumerate(labels)}
+    classes = [index.get(token.ent_type, NO_CLASS) for doc in docs for token in doc]
+    return numpy.array(classes, dtype="int64")

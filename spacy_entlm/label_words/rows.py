@@ -1,0 +1,42 @@
+"""Rows of an output matrix, and the row that label words give a class."""
+
+from dataclasses import dataclass
+from typing import List, Optional, Tuple
+
+import torch
+
+
+@dataclass
+class Rows:
+    """Rows of an output matrix.
+
+    weight: (n_rows, width); bias: (n_rows) or None.
+    """
+
+    weight: torch.Tensor
+    bias: Optional[torch.Tensor]
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def scores(self, features: torch.Tensor) -> torch.Tensor:
+        """(n, width) -> (n, n_rows)."""
+        return torch.nn.functional.linear(features, self.weight, self.bias)
+
+
+def initial_row(
+    decoder: Rows, words: List[List[int]], *, mean_bias: bool
+) -> Tuple[torch.Tensor, torch.Tensor]:
+    """The label row of a class: the mean of its label words' decoder rows, in new
+    memory (paper, Section 3.3; a word of several pieces is the mean of theirs).
+
+    words (List[List[int]]): Piece ids of each word.
+    mean_bias (bool): Whether the bias is the mean of the words' biases, else 0.
+    RETURNS: row (width), bias (1).
+    """
+    row = torch.stack([decoder.weight.detach()[ids].mean(0) for ids in words]).mean(0)
+    bias = row.new_zeros(1)
+    if mean_bias and decoder.bias is not None:
+        per_word = [decoder.bias.detach()[ids].mean() for ids in words]
+        bias = torch.stack(per_word).mean().reshape(1)
+    return row, bias

@@ -1,0 +1,208 @@
+"""`spacy-entlm.EntLM.v1`: a masked LM scores label words against its vocabulary."""
+
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
+
+import numpy
+import torch
+from spacy.tokens import Doc, Span
+
+from ..decoding.types import LabelScores
+from ..label_words.prototypes import read_label_rows
+from ..label_words.words import LabelWords, word_pieces
+from .base import (
+    MaskedLMModel,
+    ModelConfig,
+    PieceModel,
+    as_label_scores,
+    build_model,
+    get_label_model,
+    mean_loss,
+)
+from .label_scores import score_words
+from .network import EntLMNetwork
+from .objective import distillation_loss, label_cross_entropy
+from .types import NO_TARGET, PieceFeatures, PieceGradient
+from .windows import doc_spans
+
+
+def build_entlm_v1(
+    name: str,
+    get_spans: Callable[[Iterable[Doc]], List[List[Span]]],
+    window: Optional[int] = None,
+    stride: Optional[int] = None,
+    max_batch_pieces: Optional[int] = None,
+    precision: str = "float32",
+    mixed_precision: bool = False,
+    multi_piece: str = "mean",
+    label_row_bias: str = "mean",
+    transformer_config: Dict[str, Any] = {},  # noqa: B006 (config values are copied)
+    tokenizer_config: Dict[str, Any] = {},  # noqa: B006
+) -> PieceModel:
+    """A masked LM that scores the label words of classes against its vocabulary.
+
+    name (str): The backbone: a folder or a name on the hub. It is loaded when the
+        pipeline is initialised, and never again once that has been saved.
+    get_spans (Callable): What is read together, for instance one of
+        spacy-transformers' span getters.
+    window (Optional[int]): Most word pieces read at once; None: what the model takes.
+    stride (Optional[int]): Pieces by which a window moves on; None: 3/4 of it.
+    max_batch_pieces (Optional[int]): Most pieces of a batch in prediction, padding
+        counted; None: 1024 on a CPU, 8192 on a GPU.
+    precision (str): Of prediction: "float32", "bfloat16", "float16" or "auto".
+    mixed_precision (bool): Whether to train with products in half precision: float16
+        on a GPU, bfloat16 on a CPU.
+    multi_piece (str): "mean": a label word of several pieces stands for the mean of
+        their rows; "drop": it is left out.
+    label_row_bias (str): Initial bias of a label row: "mean" of its words' or "zero".
+    transformer_config, tokenizer_config (Dict[str, Any]): Replace settings of the
+        model's and the tokenizer's own configuration.
+    RAISES (ValueError): If a setting has no such value.
+    """
+    config = ModelConfig(
+        name=name,
+        get_spans=get_spans,
+        window=window,
+        stride=stride,
+        max_batch_pieces=max_batch_pieces,
+        precision=precision,
+        mixed_precision=mixed_precision,
+        multi_piece=multi_piece,
+        label_row_bias=label_row_bias,
+        transformer_config=transformer_config,
+        tokenizer_config=tokenizer_config,
+    )
+    return build_model(EntLMModel, config)
+
+
+def load_reader(name: str) -> "EntLMModel":
+    """Load a masked LM, without classes, to the active device, to read texts with.
+
+    name (str): A folder, or a name on the hub.
+    RAISES (BackboneError): If there is no such model, or it is no masked LM.
+    """
+    model = build_entlm_v1(name, doc_spans)
+    model.initialize()
+    return get_label_model(model)
+
+
+class EntLMModel(MaskedLMModel):
+    """The label rows of classes beside the vocabulary of a masked LM."""
+
+    network_class = EntLMNetwork
+
+    @property
+    def label_words(self) -> LabelWords:
+        """Label words of the classes, in the order of their rows."""
+        return self.network.label_words
+
+    @property
+    def labels(self) -> List[str]:
+        """The classes, in the order of their rows."""
+        return list(self.label_words)
+
+    def add_labels(
+        self, label_words: LabelWords, label_rows: Optional[Path] = None
+    ) -> None:
+        """Add classes with label rows at their initial values; others stay.
+
+        label_words (Dict[str, List[str]]): Words of the new classes.
+        label_rows (Optional[Path]): File of rows that start from elsewhere.
+        RAISES (LabelWordError): If a class has no usable word; then none is added.
+        """
+        rows = None
+        if label_rows is not None:
+            rows = read_label_rows(label_rows, self.network.masked_lm.width)
+        self.network.add_labels(
+            label_words,
+            rows=rows,
+            multi_piece=self.config.multi_piece,
+            mean_bias=self.config.label_row_bias == "mean",
+        )
+
+    def fold_word(self, word: str) -> str:
+        """How the backbone's tokenizer normalises a word: an uncased one folds it."""
+        normalizer = self.tokenizer.backend_tokenizer.normalizer
+        return normalizer.normalize_str(word).strip() if normalizer else word
+
+    def word_pieces(self, word: str) -> List[str]:
+        """The pieces of a label word, as the vocabulary spells them."""
+        tokenizer = self.tokenizer
+        return list(tokenizer.convert_ids_to_tokens(word_pieces(word, tokenizer)))
+
+    def score(
+        self,
+        pieces: PieceFeatures,
+        *,
+        label_bias: float = 0.0,
+        need_probs: bool = False,
+        probability_floor: float = 0.0,
+    ) -> LabelScores:
+        """Scores of words (paper, Eq. 4).
+
+        pieces (PieceFeatures): From `model.predict(docs)`. The other settings are those
+            of `score_words`.
+        """
+        scores = score_words(
+            pieces.features,
+            self.to_device(pieces.piece_ids),
+            self.to_device(pieces.first_words),
+            sum(pieces.lengths),
+            self.vocabulary,
+            self.network.label_rows,
+            label_bias=label_bias,
+            need_probs=need_probs,
+            probability_floor=probability_floor,
+        )
+        return as_label_scores(scores, pieces.lengths)
+
+    def loss(
+        self, pieces: PieceFeatures, word_targets: numpy.ndarray
+    ) -> Tuple[float, PieceGradient]:
+        """The EntLM objective over the pieces of some Docs (paper, Eq. 3).
+
+        pieces (PieceFeatures): From `model.begin_update(docs)`.
+        word_targets: int64 (n_words), class index, NO_ENTITY, or NO_TARGET where the
+            annotation is missing.
+        RETURNS: mean loss per piece that carries one, and the gradient of its sum.
+        """
+        targets = word_targets[pieces.first_words]
+        # A piece that reaches into a word with another target says nothing certain.
+        clear = (targets == word_targets[pieces.last_words]) & (targets != NO_TARGET)
+        rows = numpy.flatnonzero(clear)
+        n_vocab = len(self.vocabulary)
+        ids = numpy.where(targets >= 0, n_vocab + targets, pieces.piece_ids)
+        loss, gradient = label_cross_entropy(
+            pieces.features[self.to_device(rows)],
+            self.to_device(ids[rows]),
+            self.vocabulary,
+            self.network.label_rows,
+            dtype=self._objective_dtype,
+        )
+        return mean_loss(loss, gradient), self.spread(gradient, rows, pieces)
+
+    def rehearsal_loss(
+        self, teacher: "EntLMModel", docs: List[Doc], pieces: PieceFeatures
+    ) -> Tuple[float, PieceGradient]:
+        """Cross-entropy against the softmax of an earlier model over the same pieces.
+
+        teacher (EntLMModel): The earlier model, with the same backbone.
+        docs (List[Doc]): The texts. pieces (PieceFeatures): Of them, as in `loss`.
+        RETURNS: mean loss per piece, and the gradient of its sum.
+        """
+        loss, gradient = distillation_loss(
+            pieces.features,
+            teacher.same_pieces(docs),
+            self.vocabulary,
+            self.network.label_rows,
+            teacher.vocabulary,
+            teacher.network.label_rows,
+            dtype=self._objective_dtype,
+        )
+        return mean_loss(loss, gradient), gradient
+
+    @property
+    def _objective_dtype(self) -> torch.dtype:
+        # Scaled gradients would not fit float16.
+        scaled = self.shim.scales_gradients
+        return torch.float32 if scaled else self.shim.training_dtype

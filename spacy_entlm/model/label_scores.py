@@ -1,0 +1,148 @@
+"""Which words a label wins, and how surely, scoring no more than that needs.
+
+A word is no entity as soon as any vocabulary word outscores every label. Its own piece
+mostly does (the model was trained to repeat it), so only the other words are scored
+against the vocabulary. Where the decoder wants probabilities of classes, a word's own
+piece has to win by so much that they are below the decoder's floor.
+"""
+
+import math
+from typing import List, NamedTuple, Optional, Tuple
+
+import torch
+
+from ..decoding.types import NO_LABEL
+from ..label_words.rows import Rows
+from .objective import BLOCK_ROWS
+
+# A word's own piece must win by more than rounding.
+MARGIN = 1e-3
+# Words that are compared with their own pieces at once.
+COMPARED_WORDS = 8192
+# Rows of an output matrix that are multiplied at once on a CPU: with all of them a
+# product takes a quarter to a third longer (docs/speed.md).
+CPU_CHUNK_ROWS = 1024
+
+
+class WordScores(NamedTuple):
+    """best: int64 (n_words), class or NO_LABEL. confidence: float32 (n_words), p(best
+    class), 0 without. probs: float32 (n_words, n_labels), word_prob: float32 (n_words),
+    p of each class and of the vocabulary's best word; None where not wanted."""
+
+    best: torch.Tensor
+    confidence: torch.Tensor
+    probs: Optional[torch.Tensor]
+    word_prob: Optional[torch.Tensor]
+
+
+def no_labels(
+    n_words: int, n_labels: int, device: torch.device, *, need_probs: bool
+) -> WordScores:
+    """Scores of words that no class wins."""
+    return WordScores(
+        torch.full((n_words,), NO_LABEL, dtype=torch.int64, device=device),
+        torch.zeros(n_words, device=device),
+        torch.zeros(n_words, n_labels, device=device) if need_probs else None,
+        torch.ones(n_words, device=device) if need_probs else None,
+    )
+
+
+@torch.no_grad()
+def score_words(
+    features: torch.Tensor,
+    piece_ids: torch.Tensor,
+    words: torch.Tensor,
+    n_words: int,
+    vocabulary: Rows,
+    labels: Rows,
+    *,
+    label_bias: float = 0.0,
+    need_probs: bool = False,
+    probability_floor: float = 0.0,
+) -> WordScores:
+    """Score words by the features of their first pieces (paper, Eq. 4).
+
+    features: float32 (n, width). piece_ids: int64 (n), of the first pieces.
+    words: int64 (n), which words these are; a word that is not among them is none.
+    n_words (int): Of all Docs.
+    vocabulary, labels (Rows): Rows of the vocabulary and of the classes.
+    label_bias (float): Added to the score of every label.
+    need_probs (bool): Whether p(class) is wanted for all words.
+    probability_floor (float): With need_probs: where each class is less probable than
+        this share of the vocabulary's best word, p(class) is 0 and that word's p is 1.
+    """
+    scores = no_labels(n_words, len(labels), features.device, need_probs=need_probs)
+    if not len(labels):
+        return scores
+    margin = MARGIN
+    if need_probs:
+        margin -= math.log(probability_floor) if probability_floor else -math.inf
+    parts = (part.split(COMPARED_WORDS) for part in (features, piece_ids, words))
+    for x, ids, index in zip(*parts):
+        label = labels.scores(x) + label_bias
+        if margin < math.inf:
+            open_rows = _not_won_by_own_piece(x, ids, vocabulary, label, margin)
+            x, label, index = x[open_rows], label[open_rows], index[open_rows]
+        blocks = (part.split(BLOCK_ROWS) for part in (x, label, index))
+        for x_block, label_block, word_block in zip(*blocks):
+            _score_block(scores, x_block, label_block, word_block, vocabulary)
+    return scores
+
+
+def _not_won_by_own_piece(
+    features: torch.Tensor,
+    piece_ids: torch.Tensor,
+    vocabulary: Rows,
+    label: torch.Tensor,
+    margin: float,
+) -> torch.Tensor:
+    """int64 (n), rows whose own piece does not win by the margin."""
+    own = (features * vocabulary.weight[piece_ids]).sum(1)
+    if vocabulary.bias is not None:
+        own += vocabulary.bias[piece_ids]
+    return torch.nonzero(label.amax(1) > own - margin).squeeze(1)
+
+
+def _score_block(
+    scores: WordScores,
+    features: torch.Tensor,
+    label: torch.Tensor,
+    words: torch.Tensor,
+    vocabulary: Rows,
+) -> None:
+    top, top_class = label.max(1)
+    vocab_top, vocab_total = summarise(features, vocabulary)
+    total = torch.logaddexp(vocab_total, label.logsumexp(1))
+    wins = top > vocab_top
+    scores.best[words] = torch.where(wins, top_class, NO_LABEL)
+    scores.confidence[words] = torch.where(wins, (top - total).exp(), 0.0)
+    if scores.probs is not None and scores.word_prob is not None:
+        scores.probs[words] = (label - total[:, None]).exp()
+        scores.word_prob[words] = (vocab_top - total).exp()
+
+
+def summarise(
+    features: torch.Tensor, vocabulary: Rows
+) -> Tuple[torch.Tensor, torch.Tensor]:
+    """Scores of the vocabulary without ever holding them all.
+
+    features: float32 (n, width).
+    RETURNS: float32 (n), the highest score; float32 (n), log of the sum of exp(score).
+    """
+    top = features.new_full((len(features),), -torch.inf)
+    total = torch.zeros_like(top)
+    for rows in _chunks(vocabulary):
+        scores = rows.scores(features)
+        higher = torch.maximum(top, scores.amax(1))
+        part = scores.sub_(higher[:, None]).exp_().sum(1)
+        total = total * (top - higher).exp() + part
+        top = higher
+    return top, top + total.log()
+
+
+def _chunks(rows: Rows) -> List[Rows]:
+    n_rows = len(rows)
+    size = CPU_CHUNK_ROWS if rows.weight.device.type == "cpu" else n_rows
+    bounds = [slice(start, start + size) for start in range(0, n_rows, max(size, 1))]
+    bias = rows.bias
+    return [Rows(rows.weight[b], None if bias is None else bias[b]) for b in bounds]

@@ -1,0 +1,69 @@
+"""The decoders as a config names them."""
+
+from functools import partial
+from pathlib import Path
+from typing import List, Optional, Tuple, Union
+
+import spacy
+from spacy.tokens import Doc
+
+from ..corpus.readers import read_docs
+from ..decoding.io import IODecoder
+from ..decoding.viterbi import ViterbiDecoder
+
+# Splits texts into words where the examples' language is not known.
+ANY_LANGUAGE = "xx"
+
+
+def build_io_decoder() -> IODecoder:
+    """Neighbouring words of one class are one entity (`spacy-entlm.io_decoder.v1`)."""
+    return IODecoder()
+
+
+def build_viterbi_decoder(
+    tau: Optional[float] = None,
+    official: bool = False,
+    transitions: Optional[Union[str, Path]] = None,
+    require: bool = True,
+) -> ViterbiDecoder:
+    """The best sequence of classes of each sentence, by what the model says of each
+    word and by how often entities begin, go on and end
+    (`spacy-entlm.viterbi_decoder.v1`).
+
+    tau (Optional[float]): Weight of the transitions, from 0 (none) to 1 (as they were
+        counted); None: 0.3, or 0.05 with `official`.
+    official (bool): Whether to decode as the authors' code does.
+    transitions (Optional[Union[str, Path]]): Annotated text, .spacy or JSON lines,
+        from which transitions are counted when the pipeline is initialised. None: from
+        the training examples.
+    require (bool): Whether that text has to be there and to have entities of the
+        classes; if not, the training examples serve where it does not.
+    RAISES (ValueError): If tau is out of range.
+    """
+    get_docs = None
+    if transitions is not None:
+        get_docs = partial(read_transitions_text, Path(transitions), require)
+    return ViterbiDecoder(tau=tau, official=official, get_docs=get_docs)
+
+
+def read_transitions_text(
+    path: Path, require: bool, language: str, labels: Tuple[str, ...]
+) -> Optional[List[Doc]]:
+    """Annotated text from which transitions are counted.
+
+    path (Path), require (bool): As `build_viterbi_decoder` takes them.
+    language (str): Of the text. labels (Tuple[str, ...]): The classes.
+    RETURNS (Optional[List[Doc]]): None where it is not there and need not be.
+    RAISES (CorpusError): If it cannot be read.
+        (ValueError): If it has no entity of these classes and is required.
+    """
+    if not require and not path.exists():
+        return None
+    docs, _ = read_docs(path, spacy.blank(language or ANY_LANGUAGE))
+    found = {ent.label_ for doc in docs for ent in doc.ents}
+    if require and found.isdisjoint(labels):
+        raise ValueError(
+            f"{path} has no entity of the classes {', '.join(labels)}: annotate it "
+            f"with these, or leave the decoder's setting transitions out"
+        )
+    return docs
