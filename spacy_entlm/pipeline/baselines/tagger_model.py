@@ -20,6 +20,7 @@ from ...label_words.rows import Rows
 from ...model.base import (
     MaskedLMModel,
     ModelConfig,
+    PieceModel,
     as_label_scores,
     build_model,
     mean_loss,
