@@ -208,8 +208,7 @@ class MaskedLMModel:
             windows.word_rows[~wanted] = NONE
         read = windows.ids
         if masked:
-            rows = windows.word_rows
-            read = numpy.where(rows >= 0, windows.ids[rows], NONE)
+            read = numpy.append(windows.ids, NONE)[windows.word_rows]
             windows = mask_words(windows, self.tokenizer.mask_token_id)
         on_cpu = self.device.type == "cpu"
         limit = max_batch_pieces or self.config.max_batch_pieces

@@ -1,5 +1,6 @@
 """The component `nnshot`: the class of the nearest word of the support set."""
 
+import logging
 from pathlib import Path
 from typing import Any, Callable, Iterable, List, Optional, Tuple, Union
 
@@ -22,6 +23,8 @@ from .bert_tagger import (
     SCORE_WEIGHTS,
     BertTagger,
 )
+
+logger = logging.getLogger("spacy.entlm")
 
 MODEL_CONFIG = {
     **DEFAULT_CONFIG["model"],
@@ -76,7 +79,8 @@ class NNShot(BertTagger):
 
     The support set is what `initialize` gets. An update makes the features of its words
     those of an earlier model, so they are read again when they are next wanted: to
-    predict or to save. They are saved, the texts are not.
+    predict or to save. They are saved, the texts are not: a pipeline that was loaded
+    and is trained further keeps the features that it has until `set_support`.
     """
 
     def __init__(
@@ -92,6 +96,7 @@ class NNShot(BertTagger):
         other settings are those of `make_nnshot`."""
         super().__init__(vocab, model, name, decoder=decoder, **settings)
         self._support: Optional[Tuple[List[Doc], numpy.ndarray]] = None
+        self._said_outdated = False
 
     def _learn(
         self, get_examples: Callable[[], Iterable[Example]], nlp: Optional[Language]
@@ -133,16 +138,25 @@ class NNShot(BertTagger):
         self._read_support()
         if self.is_initialized and not self.label_model.has_index:
             raise ValueError(
-                f"[{self.name}] There is no support set: it is not saved with a "
-                f"pipeline, and has to be given again before a loaded one is trained "
-                f"further: nlp.get_pipe({self.name!r}).set_support(examples)"
+                f"[{self.name}] There is no support set: give one with "
+                f"nlp.get_pipe({self.name!r}).set_support(examples)"
             )
         return super().score_words(docs)
 
     def finish_update(self, sgd: Optimizer) -> None:
         """Update the parameters. What was read of the support set is out of date."""
         super().finish_update(sgd)
-        self.label_model.drop_index()
+        if self._support is not None:
+            self.label_model.drop_index()
+        elif not self._said_outdated:
+            self._said_outdated = True
+            logger.warning(
+                "[%s] The texts of its support set were not saved, so that it keeps "
+                "their features of before this training: give them again with "
+                "nlp.get_pipe(%r).set_support(examples)",
+                self.name,
+                self.name,
+            )
 
     def _read_support(self) -> None:
         if self._support is None or not self.is_initialized:
