@@ -81,26 +81,25 @@ def score_words(
     for x, ids, index in zip(*parts):
         label = labels.scores(x) + label_bias
         if margin < math.inf:
-            open_rows = _not_won_by_own_piece(x, ids, vocabulary, label, margin)
-            x, label, index = x[open_rows], label[open_rows], index[open_rows]
+            left = rows_where(label.amax(1) > _own_scores(x, ids, vocabulary) - margin)
+            x, label, index = x[left], label[left], index[left]
         blocks = (part.split(BLOCK_ROWS) for part in (x, label, index))
         for x_block, label_block, word_block in zip(*blocks):
             _score_block(scores, x_block, label_block, word_block, vocabulary)
     return scores
 
 
-def _not_won_by_own_piece(
-    features: torch.Tensor,
-    piece_ids: torch.Tensor,
-    vocabulary: Rows,
-    label: torch.Tensor,
-    margin: float,
+def _own_scores(
+    features: torch.Tensor, piece_ids: torch.Tensor, vocabulary: Rows
 ) -> torch.Tensor:
-    """int64 (n), rows whose own piece does not win by the margin."""
+    """(n), the score of each word's own piece."""
     own = (features * vocabulary.weight[piece_ids]).sum(1)
-    if vocabulary.bias is not None:
-        own += vocabulary.bias[piece_ids]
-    return torch.nonzero(label.amax(1) > own - margin).squeeze(1)
+    return own if vocabulary.bias is None else own + vocabulary.bias[piece_ids]
+
+
+def rows_where(mask: torch.Tensor) -> torch.Tensor:
+    """int64 (n), the rows of a mask that are true; asks the device how many."""
+    return torch.nonzero(mask).squeeze(1)
 
 
 def _score_block(

@@ -6,7 +6,7 @@ scored against the vocabulary in blocks, so that no more than one block's scores
 ever held. Nothing here touches a parameter: gradients are new tensors.
 """
 
-from typing import Callable, Tuple
+from typing import Callable, Optional, Tuple
 
 import torch
 
@@ -102,9 +102,8 @@ def _in_blocks(
 ) -> Tuple[torch.Tensor, PieceGradient]:
     weight = vocabulary.weight.detach().to(dtype)
     bias = None if vocabulary.bias is None else vocabulary.bias.detach()
-    d_vocabulary = _zeros_like(vocabulary)
-    d_labels = _zeros_like(labels)
-    d_features = torch.zeros_like(features)
+    d_vocabulary, d_labels = _RowsGradient(vocabulary), _RowsGradient(labels)
+    d_features = torch.empty_like(features)
     loss = features.new_zeros(())
     for start in range(0, len(features), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
@@ -115,21 +114,37 @@ def _in_blocks(
         label = labels.scores(x)
         loss += block_loss(block, vocab, label)
         d_features[block] = (vocab.to(dtype) @ weight).float() + label @ labels.weight
-        _add_products(d_vocabulary, vocab, x)
-        _add_products(d_labels, label, x)
-    return loss, PieceGradient(d_features, d_vocabulary, d_labels, len(features))
+        d_vocabulary.add(vocab, x)
+        d_labels.add(label, x)
+    gradients = (d_features, d_vocabulary.total(), d_labels.total())
+    return loss, PieceGradient(*gradients, n_pieces=len(features))
 
 
-def _zeros_like(rows: Rows) -> Rows:
-    bias = None if rows.bias is None else torch.zeros_like(rows.bias)
-    return Rows(torch.zeros_like(rows.weight), bias)
+class _RowsGradient:
+    """The gradient of rows, from those of their scores; a sum over blocks: float32."""
 
+    def __init__(self, rows: Rows):
+        self._rows = rows
+        self._weight: Optional[torch.Tensor] = None
+        self._bias: Optional[torch.Tensor] = None
 
-def _add_products(d_rows: Rows, d_scores: torch.Tensor, x: torch.Tensor) -> None:
-    """Gradients of rows from those of their scores; a sum over blocks: float32."""
-    d_rows.weight.addmm_(d_scores.T, x)
-    if d_rows.bias is not None:
-        d_rows.bias += d_scores.sum(0)
+    def add(self, d_scores: torch.Tensor, x: torch.Tensor) -> None:
+        """Add a block. d_scores: (n, n_rows); x: (n, width)."""
+        if (
+            self._weight is None or self._bias is None
+        ):  # a matrix of zeros would be one pass more
+            self._weight, self._bias = d_scores.T @ x, d_scores.sum(0)
+        else:
+            self._weight.addmm_(d_scores.T, x)
+            self._bias += d_scores.sum(0)
+
+    def total(self) -> Rows:
+        """The gradients of weight and bias."""
+        weight, bias = self._weight, self._bias
+        if weight is None:
+            weight = torch.zeros_like(self._rows.weight)
+            bias = weight.new_zeros(len(weight))
+        return Rows(weight, None if self._rows.bias is None else bias)
 
 
 def _softmax_(vocab: torch.Tensor, label: torch.Tensor) -> torch.Tensor:

@@ -75,6 +75,7 @@ class MaskedLMShim(PyTorchShim):
         self._model = None if network is None else network.to(device)
         self._grad_scaler.to_(device)
         self._n_pieces = 0
+        self._choose_sparse_embeddings()
 
     @property
     def training_dtype(self) -> torch.dtype:
@@ -134,7 +135,7 @@ class MaskedLMShim(PyTorchShim):
         if self.scales_gradients:
             self._grad_scaler.scale(tensors, inplace=True)
         vocabulary: Rows = network.vocabulary
-        # In this order: the input embeddings, mostly the same matrix, add theirs.
+        # In this order: sparse gradients of embeddings are added to dense ones.
         add_gradient(vocabulary.weight, gradient.vocabulary.weight)
         if vocabulary.bias is not None and gradient.vocabulary.bias is not None:
             add_gradient(vocabulary.bias, gradient.vocabulary.bias)
@@ -205,6 +206,19 @@ class MaskedLMShim(PyTorchShim):
         if self._model is not None:
             super().to_device(device_type, device_id)
             self._grad_scaler.to_(self.device)
+            self._choose_sparse_embeddings()
+
+    def _choose_sparse_embeddings(self) -> None:
+        """Let input embeddings that are the output matrix, too, add the rows that were
+        read to its gradient in place of a whole matrix (docs/architecture.md)."""
+        if self._model is None:
+            return
+        embeddings = self._model.masked_lm.body.get_input_embeddings()
+        if isinstance(embeddings, torch.nn.Embedding):
+            embeddings.sparse = (
+                self.device.type == "cpu"
+                and embeddings.weight is self._model.vocabulary.weight
+            )
 
     def to_disk(self, path: Any) -> None:
         """Write the module's files into a folder; an empty one if there is none."""

@@ -254,8 +254,8 @@ class MaskedLMNER(TrainablePipe):
         exclude (Iterable[str]): Parts to leave out: "decoder", "model", "added_labels".
         """
         serialize: Dict[str, Callable[[Path], Any]] = {
+            "model": self._save_model,  # first: it is what may not fit the disk
             "decoder": lambda p: replace_file(p, self.decoder.to_bytes()),
-            "model": self._save_model,
         }
         if not self.is_initialized:
             added = srsly.json_dumps(self._added).encode("utf8")

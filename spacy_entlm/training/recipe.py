@@ -11,6 +11,7 @@ from spacy.util import minibatch
 from thinc.api import fix_random_seed
 from tqdm import tqdm
 
+from ..pipeline.requirements import add_requirement
 from .check import (
     ENTLM_FACTORY,
     annotating_names,
@@ -117,6 +118,7 @@ def _prepare(
     given = {} if label_words is None else {"label_words": label_words}
     for name in names:
         pipe: Any = nlp.get_pipe(name)
+        add_requirement(nlp)  # one from another pipeline has not noted it yet
         if not pipe.is_initialized:
             pipe.initialize(lambda: data, nlp=nlp, **given)
         else:

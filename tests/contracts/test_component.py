@@ -8,6 +8,7 @@ import pytest
 import spacy
 import srsly
 import torch
+from spacy.cli.package import package
 from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Adam, Model, with_debug
@@ -362,3 +363,25 @@ def test_a_layer_around_the_model_is_survived(nlp, pipe, annotated, tmp_path, te
     pipe.to_disk(tmp_path)
     assert pipe.from_disk(tmp_path).labels == pipe.labels
     assert [len(doc.ents) for doc in nlp.pipe(texts)] == expected
+
+
+def test_sentences_are_what_is_read_together(blank, factory, annotated, fit, entities):
+    """Also by the support set, which is read before anything is predicted."""
+    spans = {"get_spans": {"@span_getters": "spacy-transformers.sent_spans.v1"}}
+    nlp = blank(factory, model=spans)
+    nlp.add_pipe("sentencizer", first=True)
+    fit(nlp, epochs=20, label_words=None)
+    text, gold = annotated[0]
+    assert entities(nlp(text)) == gold["entities"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_package_of_a_sourced_component_asks_for_ours(nlp, factory, tmp_path):
+    other = spacy.blank(OTHER_LANGUAGE)
+    other.add_pipe(factory, source=nlp)
+    other.to_disk(tmp_path / "model")
+    (tmp_path / "out").mkdir()
+    package(tmp_path / "model", tmp_path / "out", create_sdist=False)
+    (meta,) = (tmp_path / "out").glob("*/meta.json")
+    requirements = srsly.read_json(meta)["requirements"]
+    assert "spacy-entlm>=1.0.0.dev0,<2" in requirements

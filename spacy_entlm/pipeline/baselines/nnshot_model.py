@@ -23,7 +23,7 @@ FARTHEST = -1e5
 class NNShotNetwork(TaggerNetwork):
     """A tagger that predicts by the words of the support set.
 
-    Buffers `support_features`: float32 (n_support, width), of length 1;
+    Buffer `support_features`: float32 (n_support, width), of length 1. On the host
     `support_tags`: int64 (n_support), 0 for no entity, else 1 + index of the tag,
     sorted. Both are empty until there is an index.
     """
@@ -32,20 +32,21 @@ class NNShotNetwork(TaggerNetwork):
         super().__init__(masked_lm)
         width = self.outside.weight.shape[1]
         self.register_buffer("support_features", torch.zeros(0, width))
-        self.register_buffer("support_tags", torch.zeros(0, dtype=torch.int64))
+        self.support_tags = numpy.zeros(0, dtype="int64")
 
     @property
     def has_index(self) -> bool:
         """Whether there are words to compare with."""
         return len(self.support_tags) > 0
 
-    def set_index(self, features: torch.Tensor, tags: torch.Tensor) -> None:
+    def set_index(self, features: torch.Tensor, tags: numpy.ndarray) -> None:
         """Take the words of the support set.
 
         features: float32 (n, width). tags: int64 (n), 0 for no entity, 1 + index.
         """
-        order = torch.argsort(tags, stable=True)
-        self.support_features = torch.nn.functional.normalize(features[order])
+        order = numpy.argsort(tags, kind="stable")
+        rows = torch.from_numpy(order).to(features.device)
+        self.support_features = torch.nn.functional.normalize(features[rows])
         self.support_tags = tags[order]
 
     def drop_index(self) -> None:
@@ -64,7 +65,7 @@ class NNShotNetwork(TaggerNetwork):
         if not self.has_index or not len(features):
             return scores
         products = torch.nn.functional.normalize(features) @ self.support_features.T
-        tags, counts = torch.unique_consecutive(self.support_tags, return_counts=True)
+        tags, counts = numpy.unique(self.support_tags, return_counts=True)
         parts = products.split(counts.tolist(), dim=1)
         for tag, part in zip(tags.tolist(), parts):
             scores[:, tag] = 2 * part.amax(dim=1) - 2
@@ -76,7 +77,7 @@ class NNShotNetwork(TaggerNetwork):
         if self.has_index:
             tensors = {
                 FEATURES_KEY: self.support_features,
-                TAGS_KEY: self.support_tags,
+                TAGS_KEY: torch.from_numpy(self.support_tags),
             }
             save_tensors(folder / SUPPORT_FILE, tensors)
 
@@ -88,7 +89,7 @@ class NNShotNetwork(TaggerNetwork):
             shapes = {FEATURES_KEY: (None, width), TAGS_KEY: (None,)}
             tensors = load_tensors(path, shapes)
             self.support_features = tensors[FEATURES_KEY]
-            self.support_tags = tensors[TAGS_KEY]
+            self.support_tags = tensors[TAGS_KEY].numpy()
 
 
 def build_nnshot_v1(
@@ -145,4 +146,4 @@ class NNShotModel(TaggerModel):
         """
         pieces = self.read_words(docs, wanted=word_targets != NO_TARGET)
         tags = word_targets[pieces.first_words] + 1
-        self.network.set_index(pieces.features, self.to_device(tags))
+        self.network.set_index(pieces.features, tags)

@@ -1,0 +1,113 @@
+"""No tensor of the host meets one of a device: checked without a device."""
+
+import sys
+
+import numpy
+import pytest
+import spacy
+import torch
+from spacy.training import Example
+
+from spacy_entlm.decoding import chains, viterbi
+from spacy_entlm.model import base, entlm, label_scores, shim
+from spacy_entlm.pipeline.baselines import tagger_model
+from spacy_entlm.pipeline.decoders import build_io_decoder, build_viterbi_decoder
+
+from . import devices
+from .devices import DEVICE, DeviceArray, DeviceModule, fake_mode, move
+
+
+@pytest.fixture
+def on_device(saved, factory, monkeypatch):
+    """A pipeline whose network is on the device, as long as the test runs."""
+    # transformers asks whether there is padding, unless attention is the plain one.
+    plain = {"attn_implementation": "eager"}
+    key = f"components.{factory}.model.transformer_config"
+    nlp = spacy.load(saved, config={key: plain})
+    pipe = nlp.get_pipe(factory)
+    monkeypatch.setitem(sys.modules, "cupy", DeviceModule())
+    for module in (base, shim):
+        monkeypatch.setattr(module, "torch2xp", devices.to_array)
+    for module in (chains, viterbi):
+        monkeypatch.setattr(module, "get_array_module", devices.get_array_module)
+    # What depends on numbers: the loss as a float, and how many rows are left.
+    for module in (entlm, tagger_model):
+        monkeypatch.setattr(module, "mean_loss", lambda loss, gradient: 1.0)
+    monkeypatch.setattr(
+        label_scores,
+        "rows_where",
+        lambda mask: torch.arange(len(mask), device=mask.device),
+    )
+    with fake_mode():
+        move(pipe.label_model.network)
+        yield nlp
+
+
+def test_the_stand_ins_refuse_what_is_mixed():
+    array = DeviceArray(numpy.ones(3))
+    for mix in (
+        lambda: array + numpy.ones(3),
+        lambda: numpy.maximum(array, numpy.ones(3)),
+        lambda: DeviceModule().concatenate([array, numpy.ones(3)]),
+        lambda: array[numpy.arange(2)],
+        lambda: float(array.max()),
+    ):
+        with pytest.raises(TypeError):
+            mix()
+    with fake_mode(), pytest.raises(RuntimeError, match="devices, lazy and cpu"):
+        torch.ones(3, device=DEVICE) + torch.ones(3)
+
+
+def test_training_stays_on_the_device(on_device, factory, annotated):
+    nlp, pipe = on_device, on_device.get_pipe(factory)
+    examples = [Example.from_dict(nlp.make_doc(t), gold) for t, gold in annotated]
+    nlp.update(examples, sgd=False)
+    parameters = dict(pipe.label_model.network.named_parameters())
+    trained = {name for name, p in parameters.items() if p.grad is not None}
+    assert trained
+    assert {parameters[name].grad.device for name in trained} == {DEVICE}
+    updated = set()
+
+    def optimizer(key, weights, gradient):
+        assert isinstance(weights, DeviceArray) and isinstance(gradient, DeviceArray)
+        assert weights.shape == gradient.shape
+        updated.add(key[1])
+        return weights, gradient
+
+    with pytest.MonkeyPatch.context() as patch:
+        # Only whether memory is shared is asked here, and fake tensors have none.
+        patch.setattr(shim, "_take_weights", lambda parameter, weights: None)
+        pipe.finish_update(optimizer)
+    assert updated == trained
+
+
+@pytest.mark.parametrize("build", [build_io_decoder, build_viterbi_decoder])
+def test_prediction_stays_on_the_device(on_device, factory, annotated, build):
+    nlp, pipe = on_device, on_device.get_pipe(factory)
+    pipe.decoder = build()
+    examples = [Example.from_dict(nlp.make_doc(t), gold) for t, gold in annotated]
+    pipe.decoder.initialize(lambda: examples, pipe.labels)
+    long = "Anna left Rome . " * 300  # more than a window, and blocks of a chain
+    docs = [nlp.make_doc(text) for text, _ in annotated] + [nlp.make_doc(long)]
+    scores = pipe.score_words(docs)
+    assert isinstance(scores.best, DeviceArray)
+    found = pipe.predict(docs)
+    assert len(found) == len(docs)
+
+
+@pytest.mark.parametrize("factory", ["entlm_ner"], indirect=True)
+def test_a_class_is_added_on_the_device(on_device, factory, label_words):
+    pipe = on_device.get_pipe(factory)
+    pipe.add_label("CITY", label_words["LOC"])
+    head = pipe.label_model.network.head
+    assert {row.device for row in (*head.rows, *head.biases)} == {DEVICE}
+
+
+@pytest.mark.parametrize("factory", ["entlm_ner"], indirect=True)
+def test_rehearsal_stays_on_the_device(on_device, factory, texts):
+    pipe = on_device.get_pipe(factory)
+    docs = [on_device.make_doc(text) for text in texts]
+    pieces, backprop = pipe.model.begin_update(docs)
+    _, gradient = pipe.label_model.rehearsal_loss(pipe.label_model, docs, pieces)
+    backprop(gradient)
+    assert gradient.features.device == DEVICE
