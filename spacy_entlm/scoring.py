@@ -5,13 +5,15 @@ against gold in which such neighbours are one entity; spaCy's scorer does not. A
 that can tell them apart is no worse for it: in its predictions they are merged, too.
 """
 
-from typing import Any, Dict, Iterable, List
+from typing import Any, Dict, Iterable, List, Tuple
 
 from spacy.scorer import get_ner_prf
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 PRF = ("p", "r", "f")
+
+LabelledSpan = Tuple[int, int, str]
 
 
 def score_entities(examples: Iterable[Example]) -> Dict[str, Any]:
@@ -23,7 +25,7 @@ def score_entities(examples: Iterable[Example]) -> Dict[str, Any]:
     """
     examples = list(examples)
     merged = [
-        Example(merge_neighbours(eg.predicted), merge_neighbours(eg.reference))
+        Example(merge_neighbours(_judged(eg)), merge_neighbours(eg.reference))
         for eg in examples
     ]
     return {
@@ -33,18 +35,35 @@ def score_entities(examples: Iterable[Example]) -> Dict[str, Any]:
     }
 
 
+def _judged(eg: Example) -> Doc:
+    """The predicted Doc without entities on words whose gold annotation is missing,
+    which are neither right nor wrong and must not be merged with others."""
+    known = eg.get_aligned("ENT_IOB")
+    doc = eg.predicted.copy()
+    ents = [ent for ent in doc.ents if 0 not in known[ent.start : ent.end]]
+    doc.set_ents(ents)
+    return doc
+
+
 def merge_neighbours(doc: Doc) -> Doc:
     """A copy in which neighbouring entities of one class are one."""
-    merged: List[Span] = []
     copy = doc.copy()
-    for ent in copy.ents:
-        last = merged[-1] if merged else None
-        if last is not None and last.end == ent.start and last.label == ent.label:
-            merged[-1] = Span(copy, last.start, ent.end, label=ent.label)
-        else:
-            merged.append(ent)
-    copy.set_ents(merged, default="unmodified")
+    merged = merge_spans((ent.start, ent.end, ent.label_) for ent in copy.ents)
+    copy.set_ents([Span(copy, *span) for span in merged], default="unmodified")
     return copy
+
+
+def merge_spans(spans: Iterable[LabelledSpan]) -> List[LabelledSpan]:
+    """Spans of which neighbours of one class are one.
+
+    spans (Iterable[Tuple[int, int, str]]): First word, end, and class; no two overlap.
+    """
+    merged: List[LabelledSpan] = []
+    for start, end, label in sorted(spans):
+        if merged and merged[-1][1:] == (start, label):
+            start = merged.pop()[0]
+        merged.append((start, end, label))
+    return merged
 
 
 def _prf(examples: List[Example]) -> Dict[str, Any]:

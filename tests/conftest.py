@@ -219,9 +219,15 @@ def backbone_folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="session", params=FAMILIES)
-def backbone(request, backbone_folder):
+def family(request):
+    """Each family of backbones in turn."""
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def backbone(family, backbone_folder):
     """The folder of a backbone, of each family in turn."""
-    return backbone_folder(request.param)
+    return backbone_folder(family)
 
 
 @pytest.fixture(scope="session")
@@ -309,13 +315,26 @@ def fit():
 
 
 @pytest.fixture(scope="session")
-def trained_folder(bert, fit, tmp_path_factory):
-    """A pipeline that knows the annotated sentences by heart, saved."""
-    nlp = blank_nlp(bert)
-    fit(nlp)
-    folder = tmp_path_factory.mktemp("trained")
-    nlp.to_disk(folder)
+def trained_folder_of(backbone_folder, fit, tmp_path_factory):
+    """Gives the folder of a pipeline that knows the annotated sentences by heart, by
+    the family of its backbone; each is trained once."""
+    made = {}
+
+    def folder(family):
+        if family not in made:
+            nlp = blank_nlp(backbone_folder(family))
+            fit(nlp)
+            made[family] = tmp_path_factory.mktemp(f"trained-{family}")
+            nlp.to_disk(made[family])
+        return made[family]
+
     return folder
+
+
+@pytest.fixture(scope="session")
+def trained_folder(trained_folder_of):
+    """The folder of such a pipeline with an uncased WordPiece BERT."""
+    return trained_folder_of("bert")
 
 
 @pytest.fixture

@@ -26,6 +26,26 @@ def test_neighbours_of_one_class_count_as_one_in_io():
     assert scores["n_entities"] == 3
 
 
+def test_neighbours_that_a_tagger_tells_apart_are_merged_in_io_too():
+    """One that can is no worse in IO than one that cannot."""
+    predicted = make_doc((0, 1, "PER"), (1, 2, "PER"))
+    for gold, of_bio in ((predicted.copy(), 1.0), (make_doc((0, 2, "PER")), 0.0)):
+        scores = score_entities([Example(predicted, gold)])
+        assert (scores["io"]["f"], scores["bio"]["f"]) == (1.0, of_bio)
+    assert len(predicted.ents) == 2
+
+
+def test_words_whose_annotation_is_missing_stay_so():
+    gold = make_doc()
+    gold.set_ents([Span(gold, 0, 1, "PER")], missing=[gold[1:3]], default="outside")
+    merged = merge_neighbours(gold)
+    assert [token.ent_iob_ for token in merged] == ["B", "", "", "O"]
+    # What is found there is neither right nor wrong.
+    predicted = make_doc((0, 1, "PER"), (2, 3, "LOC"))
+    scores = score_entities([Example(predicted, gold)])
+    assert (scores["io"]["f"], scores["bio"]["f"]) == (1.0, 1.0)
+
+
 def test_nothing_found_and_nothing_to_find_score_zero():
     scores = score_entities([Example(make_doc(), make_doc((0, 1, "PER")))])
     assert (scores["io"]["f"], scores["bio"]["f"]) == (0.0, 0.0)

@@ -21,10 +21,12 @@ import typer
 from spacy.tokens import Doc
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
+from spacy_entlm.backbones.names import resolve_backbone
 from spacy_entlm.corpus.readers import read_docs
 from spacy_entlm.label_words.counts import write_counts
+from spacy_entlm.label_words.lm_counts import NOT_COUNTED, count_predictions
 from spacy_entlm.label_words.search import LM_TOP_K
-from spacy_entlm.model.lm_counts import NOT_COUNTED, count_predictions, load_backbone
+from spacy_entlm.model.entlm import load_reader
 
 BATCH_SIZE = 64
 MAX_PIECES = 128
@@ -42,14 +44,14 @@ def main(
 ) -> None:
     """Print sentences per second of both, and their ratio."""
     docs = read_docs(data, spacy.blank("en"))[0][:n_sentences]
-    model = load_backbone(backbone)
+    reader = load_reader(backbone)
     start = time.perf_counter()
-    counts = count_predictions(model, docs)
+    counts = count_predictions(reader, docs)
     seconds = time.perf_counter() - start
     if save is not None:
         write_counts(counts, save)
-    del model
-    loop = Loop(backbone, pad_to)
+    del reader
+    loop = Loop(resolve_backbone(backbone), pad_to)
     start = time.perf_counter()
     loop_counts = loop.count(docs)
     loop_seconds = time.perf_counter() - start

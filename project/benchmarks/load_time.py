@@ -86,7 +86,7 @@ def measure(
 
 
 def _parameters(nlp: Any) -> List[torch.Tensor]:
-    return list(nlp.get_pipe(COMPONENT).model.shims[0].network.parameters())
+    return list(nlp.get_pipe(COMPONENT).label_model.network.parameters())
 
 
 @torch.no_grad()

@@ -24,8 +24,7 @@ from spacy.training import Example
 from tqdm import tqdm
 
 from spacy_entlm.corpus.readers import read_docs
-from spacy_entlm.model import precision
-from spacy_entlm.model.reading import get_network
+from spacy_entlm.model.precision import fastest_precision
 from spacy_entlm.scoring import score_entities
 
 BATCH_SIZE = 256
@@ -55,7 +54,7 @@ def main(
             seconds[name].append(_seconds(nlp, gold[:sentences]))
     results: Dict[str, Any] = {
         "threads": threads,
-        "auto": precision.fastest_precision("cpu", 768),
+        "auto": fastest_precision("cpu", 768),
     }
     reference = None
     for name, nlp in pipelines.items():
@@ -85,7 +84,7 @@ def _load(path: str, precision: str = "float32") -> Any:
 
 def _int8(path: str) -> Any:
     nlp = _load(path)
-    masked_lm = get_network(nlp.get_pipe("entlm_ner").model).masked_lm
+    masked_lm = nlp.get_pipe("entlm_ner").label_model.network.masked_lm
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         masked_lm.body = torch.ao.quantization.quantize_dynamic(
@@ -96,7 +95,7 @@ def _int8(path: str) -> Any:
 
 def _compiled(path: str) -> Any:
     nlp = _load(path)
-    masked_lm = get_network(nlp.get_pipe("entlm_ner").model).masked_lm
+    masked_lm = nlp.get_pipe("entlm_ner").label_model.network.masked_lm
     encoder = masked_lm.body.base_model.encoder
     encoder.forward = torch.compile(encoder.forward, dynamic=True)
     return nlp

@@ -2,10 +2,10 @@
 
     python project/benchmarks/passes_memory.py --model PIPELINE --test test.jsonl
 
-Memory that grows from pass to pass is kept for batches of ever new sizes. How it grows
-where as many products are kept ready as PyTorch and oneDNN keep by default:
+Memory that grows from pass to pass is kept for batches of ever new sizes: PyTorch and
+oneDNN keep 1024 products of every kind ready. How it grows with fewer of them:
 
-    ONEDNN_PRIMITIVE_CACHE_CAPACITY=1024 LRU_CACHE_CAPACITY=1024 python ...
+    ONEDNN_PRIMITIVE_CACHE_CAPACITY=16 LRU_CACHE_CAPACITY=16 python ...
 
 Linux only.
 """

@@ -23,6 +23,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Dict, List, Tuple
 
+import numpy
 import spacy
 import torch
 import typer
@@ -34,7 +35,6 @@ import spacy_entlm
 from spacy_entlm.corpus.readers import read_docs
 from spacy_entlm.corpus.sampling import sample_exact
 from spacy_entlm.label_words.search import OUTSIDE, search_data
-from spacy_entlm.model.reading import get_doc_windows, get_network, iter_word_features
 from spacy_entlm.scoring import score_entities
 
 SHOTS, MIN_WORDS = 5, 10
@@ -96,48 +96,45 @@ def _example(nlp: Any, doc: Doc) -> Example:
 
 def _multi_piece_words(marked: List[Doc], nlp: Any) -> Dict[str, List[str]]:
     """The label words by data that are more than one piece."""
-    model = nlp.get_pipe("entlm_ner").model
+    view = nlp.get_pipe("entlm_ner").label_model
     counts: Dict[str, Counter] = {}
     for doc in marked:
         for token in doc:
-            word, is_piece = model.attrs["fold_word"](model, token.text)
-            if not is_piece:
-                counts.setdefault(token.ent_type_ or OUTSIDE, Counter())[word] += 1
+            if len(view.word_pieces(token.text)) != 1:
+                counter = counts.setdefault(token.ent_type_ or OUTSIDE, Counter())
+                counter[view.fold_word(token.text)] += 1
     return search_data(counts)
 
 
 @torch.no_grad()
 def _prototypes(marked: List[Doc], nlp: Any) -> Dict[str, Rows]:
-    pipe = nlp.get_pipe("entlm_ner")
-    network = get_network(pipe.model)
-    decoder = network.decoder_rows
+    view = nlp.get_pipe("entlm_ner").label_model
+    network, vocabulary = view.network, view.vocabulary
     docs = [Doc(nlp.vocab, words=[token.text for token in doc]) for doc in marked]
-    types = [token.ent_type_ for doc in marked for token in doc]
-    features = torch.zeros(len(types), network.masked_lm.width)
-    windows = get_doc_windows(pipe.model, docs)
-    for chosen, batch in iter_word_features(pipe.model, windows):
-        features[torch.from_numpy(chosen)] = batch
+    types = numpy.array([token.ent_type_ for doc in marked for token in doc])
+    pieces = view.read_words(docs)
+    features, types = pieces.features, types[pieces.first_words]
     rows: Dict[str, Rows] = {"features": {}, "predictions": {}}
     for label, row, bias in zip(
         network.label_words, network.head.rows, network.head.biases
     ):
-        here = features[torch.tensor([type_ == label for type_ in types])]
+        here = features[torch.from_numpy(types == label)]
         direction = here.mean(0) - features.mean(0)
         length = row.norm() / direction.norm()
         rows["features"][label] = (direction * length, bias.clone())
-        mean = torch.zeros(len(decoder.weight))
+        mean = torch.zeros(len(vocabulary))
         for block in here.split(256):
-            mean += decoder.scores(block).softmax(1).sum(0) / len(here)
+            mean += vocabulary.scores(block).softmax(1).sum(0) / len(here)
         rows["predictions"][label] = (
-            mean @ decoder.weight,
-            (mean @ decoder.bias).reshape(1),
+            mean @ vocabulary.weight,
+            (mean @ vocabulary.bias).reshape(1),
         )
     return rows
 
 
 @torch.no_grad()
 def _set_rows(nlp: Any, rows: Rows) -> None:
-    network = get_network(nlp.get_pipe("entlm_ner").model)
+    network = nlp.get_pipe("entlm_ner").label_model.network
     for place, label in enumerate(network.label_words):
         network.head.rows[place].copy_(rows[label][0])
         network.head.biases[place].copy_(rows[label][1])

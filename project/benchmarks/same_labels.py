@@ -28,7 +28,6 @@ import spacy_entlm
 from spacy_entlm.cli._util import atomic_output, one_line_errors
 from spacy_entlm.corpus.readers import read_docs
 from spacy_entlm.label_words.words import read_label_words
-from spacy_entlm.model.reading import get_network
 
 COMPONENT = "entlm_ner"
 # Docs of a call of `predict`, and windows of a padded batch of the dense path.
@@ -100,16 +99,16 @@ def _component(
 ) -> Tuple[numpy.ndarray, numpy.ndarray]:
     """Class of each word or -1, int64 (n_words), and its confidence, float32."""
     pipe = nlp.get_pipe(COMPONENT)
-    shim, settings = pipe.model.shims[0], pipe.model.attrs["settings"]
-    settings.label_bias = pipe.cfg.get("label_bias", 0.0)
-    settings.need_probs = False  # the path that scores as little as it can
-    shim._precision, before = precision, shim._precision
+    view, label_bias = pipe.label_model, pipe.cfg.get("label_bias", 0.0)
+    view.shim._precision, before = precision, view.shim._precision
     best, confidence = [], []
     for begin in tqdm(range(0, len(docs), PIPE_BATCH), desc="lazy", disable=None):
-        scores = pipe.model.predict(docs[begin : begin + PIPE_BATCH])
+        pieces = pipe.model.predict(docs[begin : begin + PIPE_BATCH])
+        # Without probabilities of all words: what scores as little as it can.
+        scores = view.score(pieces, label_bias=label_bias)
         best.append(scores.best)
         confidence.append(scores.confidence)
-    shim._precision = before
+    view.shim._precision = before
     return numpy.concatenate(best), numpy.concatenate(confidence)
 
 
@@ -120,17 +119,16 @@ def _dense(
     """The same, and by how much the best score exceeds the best one that would have
     changed the label, float32 (n_words)."""
     pipe = nlp.get_pipe(COMPONENT)
-    network = get_network(pipe.model).eval()
-    windows = pipe.model.attrs["get_windows"](pipe.model, docs)
+    network = pipe.label_model.network.eval()
+    windows = pipe.label_model.windows(docs)
     best = numpy.full(windows.n_words, -1)
     confidence = numpy.zeros(windows.n_words, dtype="float32")
     margin = numpy.full(windows.n_words, numpy.inf, dtype="float32")
-    decoder, labels = network.decoder_rows, network.head.stacked()
+    vocabulary, labels = network.vocabulary, network.label_rows
     label_bias = pipe.cfg.get("label_bias", 0.0)
     for words, features in _dense_features(network, windows):
-        vocab = torch.nn.functional.linear(features, decoder.weight, decoder.bias)
-        label = torch.nn.functional.linear(features, labels.weight, labels.bias)
-        label += label_bias
+        vocab = vocabulary.scores(features)
+        label = labels.scores(features) + label_bias
         probs = torch.cat([vocab, label], dim=1).softmax(1)
         top, index = probs.max(1)
         found = index - vocab.shape[1]

@@ -40,8 +40,8 @@ from speed_methods import Job, work
 from speed_table import markdown
 from speed_texts import Source, count_words, some_of
 
-from spacy_entlm.cli._util import atomic_output, one_line_errors
 from spacy_entlm.backbones.names import resolve_backbone
+from spacy_entlm.cli._util import atomic_output, one_line_errors
 
 METHODS = ["entlm", "tagger", "hf", "spacy", "dense_8", "dense_32", "encoder"]
 AUTO_METHODS = ["entlm_auto", "tagger_auto", "encoder_auto"]

@@ -19,14 +19,9 @@ import torch
 from spacy.training import Example
 from speed_texts import some_of
 
-from spacy_entlm.model.precision import autocast, product_dtype
-from spacy_entlm.model.reading import (
-    BATCH_PIECES,
-    get_network,
-    get_shim,
-    iter_word_features,
-)
-from spacy_entlm.model.word_scores import SETTLED_MARGIN
+from spacy_entlm.model.base import BATCH_PIECES, CPU_BATCH_PIECES
+from spacy_entlm.model.label_scores import MARGIN
+from spacy_entlm.model.precision import autocast, prediction_dtype
 
 LABEL_WORDS = {
     "PER": ["John", "David", "Maria"],
@@ -49,7 +44,7 @@ PRELOADED = [
     "torch",
     "transformers",
     "spacy_transformers",
-    "spacy_entlm.model.architecture",
+    "spacy_entlm.model.entlm",
     "spacy_entlm.pipeline.baselines.bert_tagger",
 ]
 
@@ -163,34 +158,29 @@ def _load_entlm(job: Job) -> Tuple[Any, Any]:
     pipe: Any = nlp.add_pipe("entlm_ner", config=options)
     pipe.initialize(lambda: [_example(nlp)], nlp=nlp, label_words=LABEL_WORDS)
     margins = _own_piece_margins(nlp, pipe, _trial(job.texts))
-    bias = numpy.quantile(margins, job.open_share) - SETTLED_MARGIN
+    bias = numpy.quantile(margins, job.open_share) - MARGIN
     pipe.cfg["label_bias"] = float(bias)
     return nlp, pipe
 
 
 def _own_piece_margins(nlp: Any, pipe: Any, texts: List[str]) -> numpy.ndarray:
     """By how much the piece of each word outscores its best label: float32 (n)."""
-    network = get_network(pipe.model)
-    decoder, labels = network.decoder_rows, network.head.stacked()
-    docs = [nlp.make_doc(text) for text in texts]
-    windows = pipe.model.attrs["get_windows"](pipe.model, docs)
-    margins = []
+    view = pipe.label_model
+    vocabulary, labels = view.vocabulary, view.network.label_rows
+    pieces = view.read_words([nlp.make_doc(text) for text in texts])
+    ids = view.to_device(pieces.piece_ids)
     with torch.no_grad():
-        for words, features in iter_word_features(pipe.model, windows):
-            ids = torch.from_numpy(windows.ids[windows.word_rows[words]])
-            ids = ids.to(features.device)
-            own = (features * decoder.weight[ids]).sum(1)
-            if decoder.bias is not None:
-                own += decoder.bias[ids]
-            margins.append((own - labels.scores(features).amax(1)).cpu())
-    return torch.cat(margins).numpy()
+        own = (pieces.features * vocabulary.weight[ids]).sum(1)
+        if vocabulary.bias is not None:
+            own += vocabulary.bias[ids]
+        return (own - labels.scores(pieces.features).amax(1)).cpu().numpy()
 
 
 def _entlm(job: Job) -> Tuple[Prepare, Dict[str, Any]]:
     nlp, pipe = _load_entlm(job)
     margins = _own_piece_margins(nlp, pipe, some_of(job.texts, SHARE_WORDS))
     bias = pipe.cfg.get("label_bias", 0.0)
-    share = float((margins - bias < SETTLED_MARGIN).mean())
+    share = float((margins - bias < MARGIN).mean())
     facts = {"open_share": share, "precision": job.precision}
     return _pipe_all(nlp), facts
 
@@ -201,13 +191,11 @@ def _tagger(job: Job) -> Tuple[Prepare, Dict[str, Any]]:
     options = {"model": {"name": job.backbone, "precision": job.precision}}
     pipe: Any = nlp.add_pipe("bert_tagger", config=options)
     pipe.initialize(lambda: [_example(nlp)], nlp=nlp, labels=list(LABEL_WORDS))
-    network = get_network(pipe.model)
-    docs = [nlp.make_doc(text) for text in _trial(job.texts)]
-    windows = pipe.model.attrs["get_windows"](pipe.model, docs)
+    view = pipe.label_model
+    pieces = view.read_words([nlp.make_doc(text) for text in _trial(job.texts)])
     with torch.no_grad():
-        found = iter_word_features(pipe.model, windows)
-        scores = torch.cat([network.tag_scores(features) for _, features in found])
-        network.outside.bias -= _bias_for(scores)
+        scores = view.network.tag_scores(pieces.features)
+        view.network.outside.bias -= _bias_for(scores)
     return _pipe_all(nlp), {}
 
 
@@ -290,11 +278,10 @@ def _spacy(job: Job) -> Tuple[Prepare, Dict[str, Any]]:
 
 def _window_ids(nlp: Any, pipe: Any, texts: List[str]) -> List[torch.Tensor]:
     """The word pieces of the texts in the windows in which EntLM reads them."""
-    docs = [nlp.make_doc(text) for text in texts]
-    windows = pipe.model.attrs["get_windows"](pipe.model, docs)
-    device = get_shim(pipe.model).device
+    view = pipe.label_model
+    windows = view.windows([nlp.make_doc(text) for text in texts])
     bounds = zip(windows.starts.tolist(), windows.sizes.tolist())
-    ids = torch.from_numpy(windows.ids).to(device)
+    ids = view.to_device(windows.ids)
     return [ids[start : start + size] for start, size in bounds]
 
 
@@ -302,7 +289,7 @@ def _dense(job: Job) -> Tuple[Prepare, Dict[str, Any]]:
     """The loop of the paper's authors: padded batches in the order of the texts, the
     whole vocabulary scored at every position."""
     nlp, pipe = _load_entlm(job)
-    network = get_network(pipe.model).eval()
+    network = pipe.label_model.network.eval()
     size = int(job.method.split("_")[1])
 
     def prepare(texts: List[str]) -> Run:
@@ -310,17 +297,14 @@ def _dense(job: Job) -> Tuple[Prepare, Dict[str, Any]]:
 
         @torch.no_grad()
         def run() -> None:
-            labels = network.head.stacked()
+            matrices = (network.vocabulary, network.label_rows)
             for begin in range(0, len(ids), size):
                 part = ids[begin : begin + size]
                 batch = torch.nn.utils.rnn.pad_sequence(part, True)
                 ones = [torch.ones_like(piece_ids) for piece_ids in part]
                 mask = torch.nn.utils.rnn.pad_sequence(ones, True)
                 features = network.masked_lm(batch, mask)
-                logits = [
-                    torch.nn.functional.linear(features, rows.weight, rows.bias)
-                    for rows in (network.decoder_rows, labels)
-                ]
+                logits = [rows.scores(features) for rows in matrices]
                 torch.cat(logits, dim=-1).argmax(-1).cpu()
 
         return run
@@ -331,13 +315,13 @@ def _dense(job: Job) -> Tuple[Prepare, Dict[str, Any]]:
 def _encoder(job: Job) -> Tuple[Prepare, Dict[str, Any]]:
     """The bare encoder on batches of equal length: the limit."""
     nlp, pipe = _load_entlm(job)
-    network = get_network(pipe.model).eval()
-    device = get_shim(pipe.model).device
+    network, device = pipe.label_model.network.eval(), pipe.label_model.device
+    max_pieces = CPU_BATCH_PIECES if device.type == "cpu" else BATCH_PIECES
 
     def prepare(texts: List[str]) -> Run:
         ids = _window_ids(nlp, pipe, texts)
-        batches = list(_equal_lengths(ids, BATCH_PIECES[device.type]))
-        dtype = product_dtype(device, job.precision, network)
+        batches = list(_equal_lengths(ids, max_pieces))
+        dtype = prediction_dtype(device, job.precision, network.masked_lm.width)
 
         @torch.no_grad()
         def run() -> None:

@@ -27,12 +27,12 @@ import spacy_entlm
 from spacy_entlm.cli._util import atomic_output, one_line_errors
 from spacy_entlm.corpus.readers import read_docs
 from spacy_entlm.corpus.sampling import sample_exact
-from spacy_entlm.decoding import Decoder, build_io_decoder
-from spacy_entlm.label_words.words import read_label_words
-from spacy_entlm.model.types import LabelScores
-from spacy_entlm.scoring import score_entities
+from spacy_entlm.decoding.io import IODecoder
 from spacy_entlm.decoding.transitions import TransitionCounts, count_transitions
-from spacy_entlm.viterbi import OFFICIAL_TAU, ViterbiDecoder
+from spacy_entlm.decoding.types import Decoder, LabelScores
+from spacy_entlm.decoding.viterbi import OFFICIAL_TAU, ViterbiDecoder
+from spacy_entlm.label_words.words import read_label_words
+from spacy_entlm.scoring import score_entities
 
 ENTLM = "entlm_ner"
 TAUS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
@@ -93,8 +93,7 @@ def _save_scores(nlp: Language, gold: List[Doc], path: Path) -> None:
     pipe: Any = nlp.get_pipe(nlp.pipe_names[-1])
     docs = [_bare(nlp, doc) for doc in gold]
     pipe.predict(docs)  # which makes the index, where there is one
-    pipe.model.attrs["settings"].need_probs = True
-    scores = pipe.model.predict(docs)
+    scores = pipe.label_model.score(pipe.model.predict(docs), need_probs=True)
     numpy.savez(
         path,
         best=scores.best,
@@ -122,7 +121,7 @@ class AllWordsDecoder(ViterbiDecoder):
 def _report(
     scores: List[Any], gold: List[Doc], sources: Dict[str, List[TransitionCounts]]
 ) -> None:
-    plain = [_f1(build_io_decoder(), each, gold) for each in scores]
+    plain = [_f1(IODecoder(), each, gold) for each in scores]
     print("| emission of no entity | tau | " + " | ".join(sources) + " |")
     print("| --- | ---: |" + " ---: |" * len(sources))
     print(f"| each word alone | | {_mean_sd(plain)} |" + " |" * (len(sources) - 1))

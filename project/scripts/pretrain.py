@@ -15,27 +15,20 @@ lexicon in that text.
 
 import random
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
 import spacy
-import srsly
 import typer
 from spacy.tokens import DocBin
+from words import ANNOTATED_FILE, LEXICON_FILE, run_spacy, write_chosen_words
 
+from spacy_entlm.backbones.names import write_record
 from spacy_entlm.cli._util import atomic_output, echo_lines, one_line_errors
 from spacy_entlm.corpus.errors import CorpusError
-from spacy_entlm.label_words.choice import prefer_own
-from spacy_entlm.label_words.words import read_label_words
-from spacy_entlm.backbones.names import write_record
-from spacy_entlm.backbones.recommended import read_recommended
 
 RECORD_FILE = "backbone.json"
 MODEL_FOLDER = "backbone"
-ANNOTATED_FILE = "annotated.spacy"
-LEXICON_FILE = "lexicon.jsonl"
 NAMES_FOLDER = "names"
 YES, NO = ("true", "yes", "1"), ("false", "no", "0")
 NAMES = "names"
@@ -170,7 +163,7 @@ class Names:
             source = self.out / "all.spacy"
             options = ["--join", "--stop-words", "auto", "--open", "--only-matches"]
             files = (self.lexicon, self.unlabeled, source)
-            _spacy("entlm", "annotate", *files, *options, "--lang", self.lang)
+            run_spacy("entlm", "annotate", *files, *options, "--lang", self.lang)
         if not source.exists():
             raise CorpusError("--vars.pretrain names needs a lexicon, and text for it")
         nlp = spacy.blank(self.lang)
@@ -192,30 +185,22 @@ class Names:
         RETURNS (str): The folder of the new backbone, in that of the names.
         """
         words, train = self.out / "label_words.json", self.out / "train.spacy"
-        options = ["--method", "data", "--backbone", backbone, "--lang", self.lang]
-        _spacy("entlm", "search", train, words, *options)
-        own = read_recommended(backbone).label_words
-        srsly.write_json(words, prefer_own(read_label_words(words), own))
-        settings = {
+        options = ["--method", "data", "--lang", self.lang]
+        write_chosen_words(train, words, backbone, options)
+        settings: Dict[str, Any] = {
             **{"paths.train": train, "paths.dev": self.out / "dev.spacy"},
             **{"paths.label_words": words, "paths.backbone": backbone},
             **{"nlp.lang": self.lang, "system.seed": seed},
             **{"training.max_epochs": 1, "training.batcher.size": NAMES_BATCH},
             **{"training.eval_frequency": 250},
-            "components.entlm_ner.model.mixed_precision": "true",
         }
+        if gpu_id >= 0:  # on a CPU it may be many times slower
+            settings["components.entlm_ner.model.mixed_precision"] = "true"
         given = [str(x) for name in settings for x in (f"--{name}", settings[name])]
         output = self.out / "pipeline"
         config = "configs/entlm.cfg"
-        _spacy("train", config, "--output", output, "--gpu-id", gpu_id, *given)
+        run_spacy("train", config, "--output", output, "--gpu-id", gpu_id, *given)
         return "pipeline/model-last/entlm_ner/model"
-
-
-def _spacy(*arguments: object) -> None:
-    command = [sys.executable, "-m", "spacy", *map(str, arguments)]
-    status = subprocess.run(command, check=False).returncode
-    if status:
-        raise typer.Exit(status)
 
 
 def _record(out: Path, **facts: Any) -> None:

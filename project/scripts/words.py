@@ -9,6 +9,7 @@ distant.* (text that is annotated already) and label_words.json, which then serv
 is. What is not there is said, and training takes its label words from its examples.
 """
 
+import functools
 import shutil
 import subprocess
 import sys
@@ -18,15 +19,18 @@ from typing import List, Optional
 import srsly
 import typer
 from safetensors.numpy import load_file, save
+from spacy.tokens import DocBin
+from spacy.vocab import Vocab
 
+from spacy_entlm.backbones.recommended import read_recommended
 from spacy_entlm.cli._util import atomic_output, echo_lines, one_line_errors
 from spacy_entlm.corpus.errors import CorpusError
-from spacy_entlm.label_words.choice import match_own, prefer_own
+from spacy_entlm.label_words.choice import choose_label_words
+from spacy_entlm.label_words.report import report_path
 from spacy_entlm.label_words.search import DATA_LM
 from spacy_entlm.label_words.words import LabelWords, read_label_words
 from spacy_entlm.lexicon.readers import read_lexicon
 from spacy_entlm.lexicon.writers import write_lexicon
-from spacy_entlm.backbones.recommended import read_recommended
 
 app = typer.Typer(no_args_is_help=True, help=__doc__)
 LEXICON_FILE = "lexicon.jsonl"
@@ -62,14 +66,14 @@ def annotate(
         names = lexicon / LEXICON_FILE
         text = _find(data, "unlabeled") or corpus / "train.spacy"
         if distant is not None:
-            _entlm("convert", distant, target, "--lang", lang)
+            run_spacy("entlm", "convert", distant, target, "--lang", lang)
         elif not names.exists():
             echo_lines(["No lexicon: nothing is annotated"])
         elif not text.exists():
             echo_lines([f"{data} has neither unlabeled.* nor a train part"])
         else:
             options = ["--stop-words", "auto", "--join", "--lang", lang]
-            _entlm("annotate", names, text, target, *options)
+            run_spacy("entlm", "annotate", names, text, target, *options)
 
 
 @app.command()
@@ -82,10 +86,11 @@ def search(
     lang: str = "en",
     gpu_id: int = -1,
 ) -> None:
-    """Search label words in the annotated text, OUT/label_words.json."""
+    """Choose label words for the annotated text's classes, OUT/label_words.json."""
     with one_line_errors():
         target, rows = _fresh(out, LABEL_WORDS_FILE), _fresh(out, LABEL_ROWS_FILE)
-        own: LabelWords = {}
+        _fresh(out, report_path(target).name)
+        searched: List[str] = []
         given, text = data / LABEL_WORDS_FILE, annotated / ANNOTATED_FILE
         if given.exists():
             read_label_words(given)
@@ -93,41 +98,79 @@ def search(
                 shutil.copyfile(given, temporary)
             echo_lines([f"Label words from {given}"])
         elif text.exists():
-            options = ["--method", method, "--backbone", backbone, "--lang", lang]
+            options = ["--method", method, "--lang", lang, "--gpu-id", str(gpu_id)]
             if method == DATA_LM:  # few words are in both counts of a short text
                 options.append("--smoothing")
-            _entlm("search", text, target, *options, "--gpu-id", str(gpu_id))
-            own = read_recommended(backbone).label_words
-            _prefer_own(target, own)
+            searched = write_chosen_words(text, target, backbone, options)
         else:
             echo_lines(
                 ["Label words will be taken from the examples, or are the backbone's"]
             )
-        _keep_rows(rows, own)
+        _keep_rows(rows, searched)
 
 
-def _keep_rows(path: Path, own: LabelWords) -> None:
-    """Leave out rows of classes with words of the backbone. The file is always there,
-    so that the config can name it."""
+def write_chosen_words(
+    text: Path, target: Path, backbone: str, options: List[str]
+) -> List[str]:
+    """Write the label words of a text's classes: the backbone's own, and for others
+    those that `search` finds in the text.
+
+    text (Path): Annotated .spacy file. target (Path): The JSON file.
+    backbone (str): A folder, a hub name, or a record of one.
+    options (List[str]): Of the command `search`, which runs once if at all.
+    RETURNS (List[str]): The classes whose words were searched.
+    RAISES (CorpusError): If the text has no entity.
+        (ValueError): If what the backbone brings cannot be read.
+        (typer.Exit): If the search fails.
+    """
+    docs = DocBin().from_disk(text).get_docs(Vocab())
+    labels = dict.fromkeys(ent.label_ for doc in docs for ent in doc.ents)
+    if not labels:
+        raise CorpusError("no entity in it: annotate it first", path=text)
+    searched: List[str] = []
+
+    @functools.cache
+    def all_found() -> LabelWords:
+        run_spacy("entlm", "search", text, target, "--backbone", backbone, *options)
+        return read_label_words(target, tags=False)
+
+    def search(classes: List[str]) -> LabelWords:
+        searched.extend(classes)
+        return {label: all_found().get(label, []) for label in classes}
+
+    wanted: LabelWords = {label: [] for label in labels}
+    own = read_recommended(backbone).label_words
+    chosen = choose_label_words(wanted, own, search)
+    with atomic_output(target) as temporary:
+        srsly.write_json(temporary, chosen)
+    used = {label: chosen[label] for label in chosen if label not in searched}
+    _say_own(used, alone=not searched)
+    return searched
+
+
+def _say_own(words: LabelWords, *, alone: bool) -> None:
+    """Print the words that are the backbone's. alone (bool): Whether all are."""
+    if words:
+        end = ": nothing is searched" if alone else ", which are taken"
+        lines = [f"  {label} {', '.join(words[label])}" for label in words]
+        names = ", ".join(words)
+        echo_lines([f"The backbone has words of its own for {names}{end}", *lines])
+
+
+def _keep_rows(path: Path, searched: List[str]) -> None:
+    """Leave out rows of classes whose words were not searched. The file is always
+    there, so that the config can name it."""
     found = load_file(path) if path.exists() else {}
-    kept = {label: found[label] for label in found if not match_own([label], own)}
+    kept = {label: found[label] for label in found if label in searched}
     path.write_bytes(save(kept))
 
 
-def _prefer_own(path: Path, own: LabelWords) -> None:
-    """Write the backbone's own label words over those that were found."""
-    found = read_label_words(path)
-    preferred = prefer_own(found, own)
-    changed = [label for label in found if preferred[label] != found[label]]
-    if changed:
-        with atomic_output(path) as temporary:
-            srsly.write_json(temporary, preferred)
-        lines = [f"  {label} {', '.join(preferred[label])}" for label in changed]
-        echo_lines(["Instead the words that the backbone learned with:", *lines])
+def run_spacy(*arguments: object) -> None:
+    """Run a command of spaCy in a process of its own.
 
-
-def _entlm(*arguments: object) -> None:
-    command = [sys.executable, "-m", "spacy", "entlm", *map(str, arguments)]
+    RAISES (typer.Exit): With its exit status, if it fails.
+    """
+    command = [sys.executable, "-m", "spacy", *map(str, arguments)]
     status = subprocess.run(command, check=False).returncode
     if status:
         raise typer.Exit(status)

@@ -5,7 +5,7 @@ from typing import List, NamedTuple, Sequence, Tuple
 import numpy
 from spacy.tokens import Doc
 
-from ..scoring import merge_neighbours
+from ..scoring import merge_neighbours, merge_spans
 
 CONFIDENCE = 0.95
 N_RESAMPLES = 2000
@@ -70,7 +70,8 @@ def count_sentence(
     column = {label: i for i, label in enumerate(labels)}
     counts = numpy.zeros((len(labels), N_COUNTS), dtype="int64")
     gold = set(gold_entities(doc, merged=merged))
-    predicted = set(judged_entities(doc, found))
+    judged = judged_entities(doc, found)
+    predicted = set(merge_spans(judged) if merged else judged)
     for kind, entities in enumerate(
         (predicted & gold, predicted - gold, gold - predicted)
     ):

@@ -238,7 +238,6 @@ class MaskedLMNER(TrainablePipe):
             shim.set_network(before)
             raise
         self._added = {}
-        self._note_labels()
         if nlp is not None:
             add_requirement(nlp)
 
@@ -256,16 +255,21 @@ class MaskedLMNER(TrainablePipe):
         serialize: Dict[str, Callable[[Path], Any]] = {
             "model": self._save_model,  # first: it is what may not fit the disk
             "decoder": lambda p: replace_file(p, self.decoder.to_bytes()),
+            "added_labels": self._save_added_labels,
         }
-        if not self.is_initialized:
-            added = srsly.json_dumps(self._added).encode("utf8")
-            serialize["added_labels"] = lambda p: replace_file(p, added)
         Path(path).mkdir(parents=True, exist_ok=True)
         util.to_disk(path, serialize, exclude)
 
     def _save_model(self, path: Path) -> None:
         with replace_folder(path) as folder:
             self.label_model.shim.to_disk(folder)
+
+    def _save_added_labels(self, path: Path) -> None:
+        """Classes without a network; the others are with the model."""
+        if self.is_initialized:
+            path.unlink(missing_ok=True)
+        else:
+            replace_file(path, srsly.json_dumps(self._added).encode("utf8"))
 
     def from_disk(
         self, path: Union[str, Path], *, exclude: Iterable[str] = ()

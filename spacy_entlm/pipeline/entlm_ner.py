@@ -235,5 +235,6 @@ class EntLMNER(MaskedLMNER):
                 )
 
             view.add_labels(choose_label_words(wanted, own, search), path)
+            self._note_labels()
             self.decoder.initialize(get_examples, self.labels)
         self._rehearsal_model = None

@@ -10,9 +10,9 @@ Key = Tuple[int, str]
 
 
 class FusedAdam(Optimizer):
-    """Thinc's optimizer; on a CPU the step is that of `torch.optim.Adam(fused=True)`,
+    """Thinc's optimizer; on a CPU `torch.optim.Adam(fused=True)` makes the step,
     which goes through the weights once and takes a quarter of the time
-    (docs/speed.md). With L2, clipping of single parameters, or arrays that PyTorch
+    (docs/architecture.md). With L2, clipping of single parameters, or arrays that PyTorch
     cannot share, the step is Thinc's own."""
 
     # PyTorch's optimizer of each parameter: its state is there.
@@ -45,7 +45,9 @@ class FusedAdam(Optimizer):
         adam = self._fused_adam(key, weights)
         settings = adam.param_groups[0]
         settings["lr"] = self.learn_rate * lr_scale
-        settings["betas"], settings["eps"] = (self.b1, self.b2), self.eps
+        # Thinc adds eps to the root of the moment as it is, PyTorch to the corrected.
+        eps = self.eps / (1.0 - self.b2 ** self.nr_update[key]) ** 0.5
+        settings["betas"], settings["eps"] = (self.b1, self.b2), eps
         parameter = settings["params"][0]
         parameter.grad = torch.from_numpy(gradient)
         adam.step()

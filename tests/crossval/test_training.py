@@ -9,6 +9,9 @@ from spacy_entlm.crossval.training import Trainer
 
 CONFIG = Path(__file__).resolve().parents[2] / "configs" / "entlm.cfg"
 
+# A training that a score on other data ends before so many steps.
+STEPS = ("training.max_steps", "training.patience")
+
 
 @pytest.fixture
 def trainer(bert):
@@ -75,7 +78,11 @@ def test_fingerprint_is_that_of_settings_and_files(trainer, tmp_path):
         ({"components.entlm_ner.windoww": 3}, "windoww"),
         ({"training.epochs": 3}, "no setting training.epochs: correct"),
         ({"nowhere.x": 3}, "nowhere"),
-        ({"training.max_epochs": 0}, "add --training.max_epochs"),
+        ({"training.max_epochs": 0}, "set max_steps"),
+        (
+            {**dict.fromkeys(STEPS, 10), "training.max_epochs": 0},
+            "add --training.max_epochs",
+        ),
         ({"nlp.pipeline": []}, "no component that finds entities"),
     ],
 )

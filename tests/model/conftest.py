@@ -1,7 +1,6 @@
 import pytest
 from thinc.api import fix_random_seed
 
-from spacy_entlm.model.architecture import get_network
 from spacy_entlm.backbones.loading import load_masked_lm
 from spacy_entlm.model.network import EntLMNetwork
 
@@ -17,7 +16,7 @@ def load_network():
     def load(folder):
         network = EntLMNetwork(load_masked_lm(folder))
         fix_random_seed(7)
-        bias = network.decoder_rows.bias
+        bias = network.vocabulary.bias
         bias.data = bias.data + bias.new_empty(len(bias)).normal_()
         return network
 
@@ -40,6 +39,6 @@ def network_of():
     """The network of a pipeline's component."""
 
     def network_of_nlp(nlp, name="entlm_ner"):
-        return get_network(nlp.get_pipe(name).model)
+        return nlp.get_pipe(name).label_model.network
 
     return network_of_nlp

@@ -5,15 +5,15 @@ import logging
 import pytest
 import torch
 
+from spacy_entlm.label_words.rows import Rows, initial_row
 from spacy_entlm.label_words.words import LabelWordError
-from spacy_entlm.model.label_head import Rows, initial_row
 
 
 def piece_rows(network, *pieces):
     """Decoder rows of pieces by their spelling in the vocabulary."""
     ids = network.tokenizer.convert_tokens_to_ids(list(pieces))
     assert network.tokenizer.unk_token_id not in ids
-    return network.decoder_rows.weight[ids], network.decoder_rows.bias[ids]
+    return network.vocabulary.weight[ids], network.vocabulary.bias[ids]
 
 
 def add(network, words, *, multi_piece="mean", mean_bias=True, label="PER"):
@@ -31,7 +31,7 @@ def roberta_network(roberta, load_network):
     return load_network(roberta)
 
 
-def test_label_row_is_mean_of_decoder_rows(bert_network):
+def test_label_row_is_mean_of_vocabulary(bert_network):
     row, bias = add(bert_network, ["John", "Mary", "Peter"])
     rows, biases = piece_rows(bert_network, "john", "mary", "peter")
     torch.testing.assert_close(row, rows.mean(0))
@@ -72,11 +72,11 @@ def test_label_rows_do_not_change_output_matrix_or_input_embeddings(network):
 
 def test_label_row_does_not_change_first_label_word(network):
     ids = network.tokenizer(" John", add_special_tokens=False)["input_ids"]
-    before = network.decoder_rows.weight[ids].clone()
+    before = network.vocabulary.weight[ids].clone()
     row, _ = add(network, ["John", "Mary"])
     with torch.no_grad():
         row.zero_()
-    assert torch.equal(network.decoder_rows.weight[ids], before)
+    assert torch.equal(network.vocabulary.weight[ids], before)
 
 
 def test_tokenizer_never_learns_of_labels(network):
@@ -163,12 +163,3 @@ def test_each_class_has_a_parameter_of_its_own(bert_network):
     new = {name for name, _ in bert_network.named_parameters()} - before
     shapes = {tuple(dict(bert_network.named_parameters())[name].shape) for name in new}
     assert shapes == {(bert_network.masked_lm.width,), (1,)}
-
-
-def test_special_pieces_surround_the_text(network):
-    tokenizer = network.tokenizer
-    expected = tokenizer("John")["input_ids"]
-    prefix, suffix = network.masked_lm.special_pieces()
-    middle = tokenizer("John", add_special_tokens=False)["input_ids"]
-    assert prefix + middle + suffix == expected
-    assert len(prefix) == len(suffix) == 1

@@ -7,18 +7,17 @@ import numpy
 import pytest
 from spacy.tokens import Doc
 
-from spacy_entlm.model import reading
-from spacy_entlm.model.reading import BATCH_PIECES
+from spacy_entlm.model.base import CPU_BATCH_PIECES
 from spacy_entlm.model.types import NO_ENTITY, NO_TARGET
 
 
-def model_of(nlp):
-    return nlp.get_pipe("entlm_ner").model
+def pipe_of(nlp):
+    return nlp.get_pipe("entlm_ner")
 
 
 def find_all_words(nlp):
-    """Make every word that is read an entity, and count the words that are not."""
-    nlp.get_pipe("entlm_ner").cfg["label_bias"] = 1000.0
+    """Make every word that is read an entity."""
+    pipe_of(nlp).cfg["label_bias"] = 1000.0
 
 
 def words_without_prediction(nlp, doc):
@@ -38,42 +37,37 @@ def test_word_of_800_pieces_loses_its_own_tail_only(roberta, start_nlp, long_wor
     nlp = start_nlp(roberta)
     find_all_words(nlp)
     words = ["Anna", "met", long_word, "in", "Berlin", "."]
-    with pytest.warns(UserWarning, match="^1 word"):
+    with pytest.warns(UserWarning, match="more than 31 word pieces"):
         assert words_without_prediction(nlp, Doc(nlp.vocab, words=words)) == 0
 
 
 def test_neighbours_of_a_long_word_share_a_window_with_it(
-    roberta, start_nlp, long_word, monkeypatch
+    roberta, start_nlp, long_word
 ):
     nlp = start_nlp(roberta)
-    seen = []
-    monkeypatch.setattr(
-        reading,
-        "iter_batches",
-        lambda windows, *limits: seen.append(windows) or [],
-    )
     words = ["Anna", "met", long_word, "in", "Berlin", "."]
     with pytest.warns(UserWarning):
-        model_of(nlp).predict([Doc(nlp.vocab, words=words)])
-    (windows,) = seen
+        windows = pipe_of(nlp).label_model.windows([Doc(nlp.vocab, words=words)])
     window = numpy.searchsorted(windows.starts, windows.word_rows, side="right")
     # Half a window of the long word is left, so that all stand in the first one.
     assert (windows.first_words == 2).sum() == 31
     assert set(window.tolist()) == {1}
 
 
-def test_words_that_lose_their_tail_are_counted_in_one_warning(
-    roberta, start_nlp, long_word
+@pytest.mark.parametrize("action, n_warnings", [("always", 2), ("default", 1)])
+def test_words_that_lose_their_tail_are_told_in_one_warning(
+    roberta, start_nlp, long_word, action, n_warnings
 ):
+    """One for each call, however many words; Python's filter makes it one for all."""
     nlp = start_nlp(roberta)
     docs = [Doc(nlp.vocab, words=["Anna", long_word]) for _ in range(3)]
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        nlp.get_pipe("entlm_ner").predict(docs)
-        nlp.get_pipe("entlm_ner").predict(docs)
+        warnings.simplefilter(action)
+        pipe_of(nlp).predict(docs)
+        pipe_of(nlp).predict(docs)
     messages = [str(warning.message) for warning in caught]
-    assert len(messages) == 1
-    assert messages[0].startswith("3 word(s) of more than 31 word pieces")
+    assert len(messages) == n_warnings
+    assert messages[0].startswith("Some words have more than 31 word pieces")
 
 
 def test_long_white_space_is_no_word_to_warn_of(roberta, start_nlp):
@@ -115,7 +109,7 @@ def test_word_in_two_spans_is_learned_once(bert, start_nlp, texts):
     }
     nlp = start_nlp(bert, model={"get_spans": getter})
     doc = nlp.make_doc(" ".join(texts))
-    pieces, _ = model_of(nlp).begin_update([doc])
+    pieces, _ = pipe_of(nlp).model.begin_update([doc])
     # The vocabulary has every word of the text as one piece.
     assert sorted(pieces.first_words.tolist()) == list(range(len(doc)))
 
@@ -134,14 +128,15 @@ def test_spans_change_what_is_read_together(bert, start_nlp, texts):
     getter = {"@span_getters": "spacy-transformers.sent_spans.v1"}
     whole, split = start_nlp(bert), start_nlp(bert, model={"get_spans": getter})
     for nlp in (whole, split):
-        model_of(nlp).attrs["settings"].label_bias = 1000.0
+        find_all_words(nlp)
     doc = split.make_doc(" ".join(texts[:2]))
     for token in doc:
         token.is_sent_start = token.i == 0 or doc[token.i - 1].text == "."
-    together = model_of(whole).predict([doc]).confidence
-    apart = model_of(split).predict([doc]).confidence
-    alone = model_of(whole).predict([whole.make_doc(text) for text in texts[:2]])
-    numpy.testing.assert_allclose(apart, alone.confidence, rtol=0, atol=1e-5)
+    together = pipe_of(whole).score_words([doc]).confidence
+    apart = pipe_of(split).score_words([doc]).confidence
+    docs = [whole.make_doc(text) for text in texts[:2]]
+    alone = pipe_of(whole).score_words(docs).confidence
+    numpy.testing.assert_allclose(apart, alone, rtol=0, atol=1e-5)
     assert not numpy.allclose(apart, together, rtol=0, atol=1e-5)
 
 
@@ -149,47 +144,47 @@ def test_spans_of_the_package_itself_are_the_whole_doc(bert, start_nlp, texts):
     own = start_nlp(bert, model={"get_spans": {"@misc": "spacy-entlm.doc_spans.v1"}})
     default = start_nlp(bert)
     docs = [own.make_doc(text) for text in texts]
-    ours, theirs = model_of(own).predict(docs), model_of(default).predict(docs)
+    ours, theirs = (pipe_of(nlp).score_words(docs) for nlp in (own, default))
     assert numpy.array_equal(ours.best, theirs.best)
 
 
-def test_special_pieces_and_missing_words_carry_no_loss(
-    bert, start_nlp, texts, network_of
-):
+def test_special_pieces_and_missing_words_carry_no_loss(bert, start_nlp, texts):
     nlp = start_nlp(bert)
-    model = model_of(nlp)
+    pipe = pipe_of(nlp)
     docs = [nlp.make_doc(text) for text in texts[:2]]
-    pieces, _ = model.begin_update(docs)
-    special_ids = network_of(nlp).tokenizer.all_special_ids
+    pieces, _ = pipe.model.begin_update(docs)
+    special_ids = pipe.label_model.tokenizer.all_special_ids
     assert not set(pieces.piece_ids.tolist()) & set(special_ids)
     n_words = sum(pieces.lengths)
     everything = numpy.full(n_words, NO_ENTITY)
-    loss, _ = model.attrs["objective"](model, pieces, everything)
+    loss, gradient = pipe.label_model.loss(pieces, everything)
     assert loss > 0
+    assert gradient.n_pieces == len(pieces.piece_ids)
     nothing = numpy.full(n_words, NO_TARGET)
-    loss, d_features = model.attrs["objective"](model, pieces, nothing)
+    loss, gradient = pipe.label_model.loss(pieces, nothing)
     assert loss == 0
-    assert not d_features.any()
+    assert gradient.n_pieces == 0
+    assert not gradient.features.any()
 
 
 def test_document_of_100_000_words_gets_a_prediction_for_every_word(
     bert, start_nlp, monkeypatch
 ):
     nlp = start_nlp(bert)
-    shim = model_of(nlp).shims[0]
-    predict, batch_sizes = shim.predict, []
+    shim = pipe_of(nlp).label_model.shim
+    features, batch_sizes = shim.features, []
 
     def note_size(inputs):
-        batch_sizes.append(inputs.args[0].numel())
-        return predict(inputs)
+        batch_sizes.append(inputs[0].numel())
+        return features(inputs)
 
-    monkeypatch.setattr(shim, "predict", note_size)
+    monkeypatch.setattr(shim, "features", note_size)
     find_all_words(nlp)
     words = ["Anna", "lives", "in", "Berlin", "."] * 20_000
     doc = Doc(nlp.vocab, words=words)
     tracemalloc.start()
     try:
-        scores = nlp.get_pipe("entlm_ner").predict([doc])
+        scores = pipe_of(nlp).predict([doc])
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -198,4 +193,4 @@ def test_document_of_100_000_words_gets_a_prediction_for_every_word(
     assert covered == len(words)
     # Some dozens of int64 a word; what goes through the network has a bound.
     assert peak < 300 * len(words)
-    assert max(batch_sizes) <= BATCH_PIECES["cpu"]
+    assert max(batch_sizes) <= CPU_BATCH_PIECES

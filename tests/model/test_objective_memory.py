@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from spacy_entlm.model.label_head import LabelHead, Rows
-from spacy_entlm.model.objective import label_objective
+from spacy_entlm.label_words.rows import Rows
+from spacy_entlm.model.objective import label_cross_entropy
 
 # bert-base's vocabulary, and 16 sentences of 128 pieces. What is needed does not depend
 # on the width, 768 there: less of it takes less time.
@@ -59,17 +59,11 @@ def targets():
 
 def objective_run(features, targets):
     """The objective, with all gradients that it gives."""
-    decoder = Rows(torch.nn.Parameter(draw(N_VOCAB, WIDTH)), None)
-    zero_gradient(decoder.weight)
-    head = LabelHead()
-    for row in draw(N_LABELS, WIDTH):
-        head.add(row.clone(), torch.zeros(1))
+    vocabulary = Rows(draw(N_VOCAB, WIDTH), None)
+    labels = Rows(draw(N_LABELS, WIDTH), torch.zeros(N_LABELS))
 
     def run():
-        _, d_features = label_objective(
-            features.detach(), targets, decoder, head, scale=torch.ones(1)
-        )
-        features.grad += d_features
+        label_cross_entropy(features.detach(), targets, vocabulary, labels)
 
     return run
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 
 from spacy_entlm.model import windows as windows_module
-from spacy_entlm.model.batches import iter_batches, whole_batch
-from spacy_entlm.model.windows import Layout, doc_spans, get_windows
+from spacy_entlm.model.batches import iter_batches
+from spacy_entlm.model.windows import Layout, doc_spans, get_windows, mask_words
 
 NLP = spacy.blank("en")
-PREFIX, SUFFIX = [901], [902]
+PREFIX, SUFFIX, MASK_ID = [901], [902], 903
 # More pieces than any text of these tests has.
 UNBOUNDED = Layout(PREFIX, SUFFIX, 10**6, 10**6)
 HARD_WORDS = [
@@ -194,10 +194,16 @@ def test_batches_hold_every_word_once(tokenizer, texts, layout, size, padding):
 
 @given(texts=st.lists(TEXTS, max_size=4), layout=layouts())
 @settings(max_examples=30, deadline=None)
-def test_one_batch_can_hold_all_windows(tokenizer, texts, layout):
+def test_one_batch_holds_all_windows_where_padding_has_no_limit(
+    tokenizer, texts, layout
+):
     docs = [NLP.make_doc(text) for text in texts]
     windows = get_windows(docs, doc_spans, tokenizer, layout)
-    batch = whole_batch(windows)
+    batches = list(iter_batches(windows, 10**6))
+    if not len(windows.sizes):
+        assert batches == []
+        return
+    (batch,) = batches
     rows = batch.rows[batch.rows >= 0]
     assert sorted(rows.tolist()) == list(range(len(windows.ids)))
     assert batch.input_ids[batch.rows >= 0].tolist() == windows.ids[rows].tolist()
@@ -236,6 +242,36 @@ def test_text_without_spaces_is_chunked_all_the_same(tokenizer):
     with mock.patch.object(windows_module, "CHUNK_WORDS", 10):
         chunked = read(doc, tokenizer)
     assert (chunked.word_rows >= 0).sum() >= 5
+
+
+@given(text=TEXTS, layout=layouts(), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_masking_hides_one_word_and_nothing_else(tokenizer, text, layout, data):
+    doc = NLP.make_doc(text)
+    windows = read(doc, tokenizer, layout)
+    words = data.draw(st.sets(st.integers(0, max(len(doc) - 1, 0))))
+    for word in set(range(windows.n_words)) - words:
+        windows.word_rows[word] = -1
+    masked = mask_words(windows, mask_id=MASK_ID)
+    read_words = numpy.flatnonzero(windows.word_rows >= 0)
+    assert (masked.word_rows >= 0).sum() == len(masked.sizes) == len(read_words)
+    assert masked.lengths == windows.lengths
+    for word in read_words:
+        row = masked.word_rows[word]
+        window = numpy.searchsorted(masked.starts, row, side="right") - 1
+        start, size = masked.starts[window], masked.sizes[window]
+        span = slice(start, start + size)
+        shift = windows.word_rows[word] - row
+        source = numpy.searchsorted(windows.starts, row + shift, side="right") - 1
+        assert windows.starts[source] == start + shift
+        assert windows.sizes[source] == size
+        ids = windows.ids[span.start + shift : span.stop + shift]
+        first, last = masked.first_words[span], masked.last_words[span]
+        of_word = (first >= 0) & (first <= word) & (word <= last)
+        assert masked.ids[row] == MASK_ID
+        expected = numpy.where(of_word, MASK_ID, ids)
+        assert masked.ids[span].tolist() == expected.tolist()
+        assert masked.own[span].tolist() == of_word.tolist()
 
 
 def test_piece_of_two_words_gives_both_a_row(bert, load_network):

@@ -12,6 +12,7 @@ from spacy.util import load_model_from_config
 NAME = "entlm_ner"
 WEIGHTS = "model.safetensors"
 ROWS = "label_rows.safetensors"
+VITERBI = {"@misc": "spacy-entlm.viterbi_decoder.v1"}
 
 
 @pytest.fixture
@@ -56,12 +57,6 @@ def test_missing_file(folder, model, file):
     if file == "tokenizer.json":  # or else it is made anew from the list of pieces
         (model / "vocab.txt").unlink(missing_ok=True)
     assert refused(folder, "Cannot|no model folder")
-
-
-def test_missing_label_words_of_the_component(folder):
-    (folder / NAME / "label_words.json").unlink()
-    with pytest.raises(ValueError, match=r"label_words\.json"):
-        spacy.load(folder)
 
 
 @pytest.mark.parametrize("file", ["config.json", "label_words.json", "tokenizer.json"])
@@ -113,11 +108,12 @@ def test_label_words_that_do_not_fit_the_rows(folder, model):
     assert refused(folder, r"does not fit the model")
 
 
-def test_labels_of_component_and_model_that_differ(folder):
-    words = json.dumps({"PER": ["John"], "ORG": ["Corp"]})
-    (folder / NAME / "label_words.json").write_text(words)
-    with pytest.raises(ValueError, match=r"\['PER', 'ORG'\].*\['PER', 'LOC', 'ORG'\]"):
-        spacy.load(folder)
+@pytest.mark.parametrize("data", [b"{", b"[]", b'{"version": 99}'])
+def test_counts_of_a_decoder_that_are_broken(folder, data):
+    config = {f"components.{NAME}.decoder": VITERBI}
+    (folder / NAME / "decoder").write_bytes(data)
+    with pytest.raises(ValueError):
+        spacy.load(folder, config=config)
 
 
 def test_bytes_that_are_broken(trained):

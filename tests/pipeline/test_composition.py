@@ -6,15 +6,13 @@ import torch
 from spacy.training import Example
 from thinc.api import Adam
 
-from spacy_entlm.model.architecture import get_network
-
 NAME = "entlm_ner"
 TEXT = "Anna Smith lives in Berlin ."
 FOUND = [(0, 10, "PER"), (20, 26, "LOC")]
 
 
 def weights_of(nlp, name):
-    state = get_network(nlp.get_pipe(name).model).state_dict()
+    state = nlp.get_pipe(name).label_model.network.state_dict()
     return {key: value.clone() for key, value in state.items()}
 
 

@@ -36,7 +36,7 @@ def gpu():
 
 
 def shim_of(nlp):
-    return nlp.get_pipe(NAME).model.shims[0]
+    return nlp.get_pipe(NAME).label_model.shim
 
 
 def scores_of(nlp, texts):
@@ -80,7 +80,7 @@ def test_labels_and_confidences_come_to_the_host_once(gpu, trained_folder, texts
     nlp = spacy.load(trained_folder)
     pipe = nlp.get_pipe(NAME)
     docs = [nlp.make_doc(text) for text in texts]
-    scores = pipe.model.predict(docs)
+    scores = pipe.score_words(docs)
     assert isinstance(scores.best, cupy.ndarray)
     assert isinstance(scores.confidence, cupy.ndarray)
     found = pipe.decoder(scores, docs)

@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 from spacy.tokens import Doc
 
-from spacy_entlm.pipeline import stream
+from spacy_entlm.pipeline import base
 
 WORDS = ["Anna", "lives", "in", "Berlin", ".", "He", "sees", "the", "street", "."]
 # CPU time of two lengths never has exactly the ratio of the lengths; what grows with
@@ -38,26 +38,58 @@ def peak_of_pipe(nlp, make_doc, n_docs, n_words):
         tracemalloc.stop()
 
 
-def test_memory_does_not_grow_with_the_number_of_documents(component, monkeypatch):
+def test_memory_does_not_grow_with_the_number_of_documents(component):
     nlp, make_doc = component
-    n_words = 64  # 16 of them are predicted together
-    monkeypatch.setattr(stream, "FEWEST_WORDS", 16 * n_words)
+    n_words = 64
     peak_of_pipe(nlp, make_doc, 16, n_words)
     few = peak_of_pipe(nlp, make_doc, 48, n_words)
     many = peak_of_pipe(nlp, make_doc, 240, n_words)
     assert many < 1.3 * few
 
 
+@pytest.mark.parametrize(
+    "lengths, expected",
+    [
+        ([], []),
+        ([10, 10, 10, 10], [3, 1]),
+        ([40, 40, 1], [1, 1, 1]),  # a Doc is never split
+        ([0, 0, 0], [3]),
+        ([1, 40, 1, 0], [1, 1, 2]),
+    ],
+)
+def test_docs_that_are_predicted_together_have_a_bound(
+    component, monkeypatch, lengths, expected
+):
+    nlp, make_doc = component
+    pipe = nlp.get_pipe("entlm_ner")
+    monkeypatch.setattr(base, "MOST_WORDS", 30)
+    groups = []
+    decoder = pipe.decoder
+
+    class NotingDecoder:
+        needs_probs = False
+
+        def __call__(self, scores, docs):
+            groups.append(docs)
+            return decoder(scores, docs)
+
+    monkeypatch.setattr(pipe, "decoder", NotingDecoder())
+    docs = [make_doc(length) for length in lengths]
+    assert len(pipe.predict(docs)) == len(docs)
+    assert [len(group) for group in groups] == expected
+    assert [doc for group in groups for doc in group] == docs
+
+
 def test_pieces_that_are_read_grow_with_the_words(component, monkeypatch):
     nlp, make_doc = component
-    shim = nlp.get_pipe("entlm_ner").model.shims[0]
-    predict, sizes = shim.predict, []
+    shim = nlp.get_pipe("entlm_ner").label_model.shim
+    features, sizes = shim.features, []
 
     def count(inputs):
-        sizes.append(inputs.args[0].numel())
-        return predict(inputs)
+        sizes.append(inputs[0].numel())
+        return features(inputs)
 
-    monkeypatch.setattr(shim, "predict", count)
+    monkeypatch.setattr(shim, "features", count)
     per_word = []
     for n_words in (1_000, 100_000):
         sizes.clear()

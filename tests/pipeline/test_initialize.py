@@ -12,10 +12,9 @@ from spacy.training import Example
 from spacy.util import load_model_from_config
 from thinc.api import Config
 
-from spacy_entlm.label_words.words import LabelWordError
-from spacy_entlm.model.architecture import get_network
 from spacy_entlm.backbones.errors import BackboneError
-from spacy_entlm.model.prototypes import write_label_rows
+from spacy_entlm.label_words.prototypes import write_label_rows
+from spacy_entlm.label_words.words import LabelWordError
 
 NAME = "entlm_ner"
 
@@ -60,18 +59,18 @@ def test_classes_without_given_words_get_searched_ones(nlp, examples):
 def test_label_rows_are_where_classes_start(nlp, examples, label_words, tmp_path):
     """Those that are given; the others start from their words."""
     plain = initialize(nlp, examples, label_words=label_words)
-    head = get_network(plain.model).head
+    head = plain.label_model.network.head
     before = [row.detach().clone() for row in head.rows]
     path = tmp_path / "rows.safetensors"
     row = torch.arange(float(len(before[0])))
     write_label_rows({"LOC": row, "FOOD": row.clone()}, path)
     pipe = initialize(nlp, examples, label_words=label_words, label_rows=str(path))
     assert pipe.label_data == label_words
-    head = get_network(pipe.model).head
+    head = pipe.label_model.network.head
     for label, now, then in zip(pipe.labels, head.rows, before):
         assert torch.equal(now, row if label == "LOC" else then)
     write_label_rows({"LOC": torch.ones(3)}, path)
-    with pytest.raises(BackboneError, match="search them again"):
+    with pytest.raises(LabelWordError, match="search them again"):
         initialize(nlp, examples, label_words=label_words, label_rows=str(path))
 
 
@@ -178,10 +177,10 @@ def test_label_words_win_over_those_of_labels(nlp, examples):
 
 def test_label_rows_are_those_of_the_words(nlp, examples, label_words):
     pipe = initialize(nlp, examples, label_words=label_words)
-    network = get_network(pipe.model)
+    network = pipe.label_model.network
     for row, words in zip(network.head.rows, label_words.values()):
         ids = network.tokenizer.convert_tokens_to_ids([w.lower() for w in words])
-        torch.testing.assert_close(row, network.decoder_rows.weight[ids].mean(0))
+        torch.testing.assert_close(row, network.vocabulary.weight[ids].mean(0))
 
 
 def test_class_without_a_usable_word_is_named(nlp, examples):
@@ -238,13 +237,13 @@ def test_failed_initialisation_can_be_tried_again(nlp, examples, label_words):
 
 def test_initialising_again_begins_anew(nlp, examples, label_words):
     pipe = initialize(nlp, examples, label_words=label_words)
-    rows = [row.clone() for row in get_network(pipe.model).head.rows]
+    rows = [row.clone() for row in pipe.label_model.network.head.rows]
     for _ in range(3):
         nlp.update(examples)
     pipe.add_label("FOOD", ["red"])
     pipe = initialize(nlp, examples, label_words=label_words)
     assert pipe.labels == ("PER", "LOC", "ORG")
-    again = get_network(pipe.model).head.rows
+    again = pipe.label_model.network.head.rows
     assert all(torch.equal(left, right) for left, right in zip(rows, again))
 
 
@@ -252,7 +251,7 @@ def test_initialising_a_loaded_pipeline_reads_its_backbone_again(
     nlp, examples, label_words, bert, tmp_path
 ):
     backbone = shutil.copytree(bert, tmp_path / "backbone")
-    nlp.get_pipe(NAME).model.attrs["settings"].name = str(backbone)
+    nlp.get_pipe(NAME).label_model.config.name = str(backbone)
     initialize(nlp, examples, label_words=label_words)
     shutil.rmtree(backbone)
     with pytest.raises(BackboneError, match=str(backbone)):
@@ -275,7 +274,7 @@ def test_labels_that_look_like_tags_keep_their_names(bert, blank_nlp, tmp_path, 
     nlp.to_disk(tmp_path)
     loaded = spacy.load(tmp_path).get_pipe(NAME)
     assert loaded.labels == pipe.labels
-    assert get_network(loaded.model).label_words == pipe.label_data
+    assert loaded.label_model.network.label_words == pipe.label_data
 
 
 def test_given_words_of_a_class_that_looks_like_a_tag_are_its_own(bert, blank_nlp):

@@ -1,9 +1,16 @@
 """Docs in, entities with confidences out, nothing else."""
 
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy
 import pytest
 import spacy
+import torch
 from spacy.tokens import Doc, Span, SpanGroup
+from spacy.training import Example
+from thinc.api import Adam
 
 NAME = "entlm_ner"
 
@@ -46,10 +53,9 @@ def test_predictions_do_not_depend_on_the_batches_of_pieces(
 
 
 def test_every_backbone_learns_and_predicts(
-    backbone, blank_nlp, fit, annotated, entities
+    trained_folder_of, annotated, entities, family
 ):
-    nlp = blank_nlp(backbone)
-    fit(nlp)
+    nlp = spacy.load(trained_folder_of(family))
     for (_, annotation), doc in zip(annotated, nlp.pipe(text for text, _ in annotated)):
         assert entities(doc) == annotation["entities"]
 
@@ -67,7 +73,7 @@ def test_scores_are_float32_one_for_each_entity(trained, texts):
 def test_confidence_is_the_probability_of_the_label_row(trained, pipe, texts):
     doc = trained.make_doc(texts[0])
     (found,) = pipe.predict([doc])
-    scores = pipe.model.predict([doc])
+    scores = pipe.score_words([doc])
     start, end, label = found.spans[0].tolist()
     assert set(scores.best[start:end].tolist()) == {label}
     mean = float(numpy.mean(scores.confidence[start:end]))
@@ -117,6 +123,70 @@ def test_white_space_is_no_entity(trained, pipe):
     pipe.cfg["label_bias"] = 1000.0
     doc = trained("  Anna \n\n Berlin \t\n ")
     assert [ent.text for ent in doc.ents] == ["Anna", "Berlin"]
+
+
+def found_in(nlp, texts):
+    return [
+        (
+            [(ent.start, ent.end, ent.label_) for ent in doc.ents],
+            scores_of(doc).tolist(),
+        )
+        for doc in nlp.pipe(texts)
+    ]
+
+
+def test_prediction_in_inference_mode(trained, trained_folder, texts):
+    expected = found_in(trained, texts)
+    with torch.inference_mode():
+        assert found_in(trained, texts) == expected
+        loaded = spacy.load(trained_folder)
+        assert found_in(loaded, texts) == expected
+    assert found_in(loaded, texts) == expected
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "auto"])
+def test_threads_that_predict_first_at_the_same_time(trained_folder, texts, precision):
+    config = {"components": {NAME: {"model": {"precision": precision}}}}
+    expected = found_in(spacy.load(trained_folder, config=config), texts)
+    nlp = spacy.load(trained_folder, config=config)
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda _: found_in(nlp, texts), range(8)))
+    assert all(result == expected for result in results)
+
+
+def test_pipeline_that_has_predicted_can_be_copied_pickled_and_saved(
+    trained, trained_folder, texts, tmp_path
+):
+    expected = found_in(trained, texts)
+    pipe = trained.get_pipe(NAME)
+    for model in (
+        copy.deepcopy(pipe.model),
+        pipe.model.copy(),
+        pickle.loads(pickle.dumps(pipe.model)),
+        pipe.model.from_bytes(pipe.model.to_bytes()),
+    ):
+        other = spacy.load(trained_folder)
+        other.get_pipe(NAME).model = model
+        assert found_in(other, texts) == expected
+    trained.to_disk(tmp_path)
+    assert found_in(spacy.load(tmp_path), texts) == expected
+    weights = f"{NAME}/model/model.safetensors"
+    assert (tmp_path / weights).read_bytes() == (trained_folder / weights).read_bytes()
+
+
+def test_training_after_a_prediction_is_seen_by_the_next(trained, texts):
+    before = found_in(trained, texts)
+    examples = [
+        Example.from_dict(trained.make_doc(text), {"entities": []}) for text in texts
+    ]
+    optimizer = Adam(1e-2, L2=0.0, grad_clip=0.0)
+    for _ in range(10):
+        trained.update(examples, sgd=optimizer)
+    after = found_in(trained, texts)
+    assert sum(len(ents) for ents, _ in after) < sum(len(ents) for ents, _ in before)
+    fresh = spacy.blank("xx")
+    fresh.add_pipe(NAME).from_bytes(trained.get_pipe(NAME).to_bytes())
+    assert found_in(fresh, texts) == after
 
 
 def test_untrained_pipeline_says_what_is_missing(bert, blank_nlp):

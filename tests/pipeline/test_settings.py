@@ -136,9 +136,8 @@ def test_without_overwrite_entities_keep_their_ids(trained, pipe):
     assert (doc.ents[0].kb_id_, doc.ents[0].id_) == ("Q1", "a")
 
 
-def test_spans_key_is_the_name_of_the_component(bert, blank_nlp, fit):
-    nlp = blank_nlp(bert, name="people")
-    fit(nlp)
+def test_spans_key_is_the_name_of_the_component(bert, start_nlp):
+    nlp = start_nlp(bert, name="people")
     assert set(nlp(TEXT).spans) == {"people"}
 
 

@@ -8,8 +8,6 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 from thinc.api import SGD, Adam, fix_random_seed
 
-from spacy_entlm.model.architecture import get_network
-
 NAME = "entlm_ner"
 
 
@@ -25,7 +23,7 @@ def loss_of(nlp, example):
 
 
 def weights_of(nlp):
-    state = get_network(nlp.get_pipe(NAME).model).state_dict()
+    state = nlp.get_pipe(NAME).label_model.network.state_dict()
     return {name: value.clone() for name, value in state.items()}
 
 
@@ -60,7 +58,7 @@ def test_loss_is_the_mean_per_piece_and_adds_up(started, make_examples):
 
 def test_first_loss_is_that_of_one_softmax(started):
     """Without entities: the plain cross-entropy of each piece against itself."""
-    network = get_network(started.get_pipe(NAME).model)
+    network = started.get_pipe(NAME).label_model.network
     text = "The cat sleeps ."
     doc = started.make_doc(text)
     reference = started.make_doc(text)
@@ -69,8 +67,8 @@ def test_first_loss_is_that_of_one_softmax(started):
     inputs = torch.tensor([ids])
     with torch.no_grad():
         features = network.masked_lm(inputs, torch.ones_like(inputs))[0, 1:-1]
-        labels = network.head.stacked().scores(features)
-        logits = torch.cat([network.decoder_rows.scores(features), labels], 1)
+        labels = network.label_rows.scores(features)
+        logits = torch.cat([network.vocabulary.scores(features), labels], 1)
         expected = torch.nn.functional.cross_entropy(logits, torch.tensor(ids[1:-1]))
     assert loss_of(started, Example(doc, reference)) == pytest.approx(
         float(expected), rel=1e-4
@@ -99,9 +97,8 @@ def test_words_marked_missing_carry_no_loss(started):
     )
     pipe = started.get_pipe(NAME)
     pieces, _ = pipe.model.begin_update([started.make_doc(text)])
-    objective = pipe.model.attrs["objective"]
     partial = [index["PER"], index["PER"], -1, -1, -2, -2]
-    expected, _ = objective(pipe.model, pieces, numpy.array(partial))
+    expected, _ = pipe.label_model.loss(pieces, numpy.array(partial))
     loss = loss_of(started, Example(started.make_doc(text), reference))
     assert loss == pytest.approx(expected, rel=1e-4)
 
@@ -115,9 +112,8 @@ def test_misaligned_annotation_carries_no_loss(started):
     assert example.get_aligned_ner()[0] is None
     pipe = started.get_pipe(NAME)
     pieces, _ = pipe.model.begin_update([predicted])
-    objective = pipe.model.attrs["objective"]
     tags = [-2 if tag is None else -1 for tag in example.get_aligned_ner()]
-    expected, _ = objective(pipe.model, pieces, numpy.array(tags))
+    expected, _ = pipe.label_model.loss(pieces, numpy.array(tags))
     assert loss_of(started, example) == pytest.approx(expected, rel=1e-4)
 
 
@@ -220,9 +216,9 @@ def test_rehearsal_alone_brings_predictions_back(trained_folder, texts):
     nlp.resume_training()
     raw = [Example(nlp.make_doc(text), nlp.make_doc(text)) for text in texts]
     floor = pipe.rehearse(raw)[NAME]
-    pipe.model.shims[0].drop_gradients()
+    pipe.label_model.shim.drop_gradients()
     torch.manual_seed(0)
-    for parameter in get_network(pipe.model).parameters():
+    for parameter in pipe.label_model.network.parameters():
         parameter.data += 0.05 * torch.randn_like(parameter)
     optimizer = Adam(2e-3, L2=0.0)
     losses = [nlp.rehearse(raw, sgd=optimizer)[NAME] for _ in range(25)]

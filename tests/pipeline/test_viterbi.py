@@ -6,7 +6,7 @@ import pytest
 import spacy
 from spacy.util import load_model_from_config
 
-from spacy_entlm.viterbi import ViterbiDecoder
+from spacy_entlm.decoding.viterbi import ViterbiDecoder
 
 NAME = "entlm_ner"
 VITERBI = {"@misc": "spacy-entlm.viterbi_decoder.v1"}

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from spacy_entlm.model.masked_lm import BackboneError, MaskedLM
+from spacy_entlm.backbones.errors import BackboneError
+from spacy_entlm.backbones.masked_lm import MaskedLM
 from spacy_entlm.pretraining import checkpoint, pieces
 from spacy_entlm.pretraining.settings import PretrainError
 

@@ -8,9 +8,9 @@ import torch
 import transformers
 from safetensors.torch import load_file
 
-from spacy_entlm.corpus.errors import CorpusError
 from spacy_entlm.backbones.names import write_record
 from spacy_entlm.backbones.recommended import read_recommended
+from spacy_entlm.corpus.errors import CorpusError
 from spacy_entlm.pretraining import evaluation, pieces
 from spacy_entlm.pretraining.settings import PretrainError
 from spacy_entlm.training.schedule import suitable_learn_rate

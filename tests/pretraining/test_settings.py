@@ -17,6 +17,7 @@ from spacy_entlm.pretraining.settings import PretrainError, Settings
         ({"dropout": 1.0}, "--dropout is from 0 to below 1"),
         ({"held_out": 1.5}, "--held-out is from 0 to 1"),
         ({"precision": "float8"}, "--precision is one of"),
+        ({"precision": "auto"}, "--precision is one of"),
         ({"new_vocab": 100, "add_vocab": 3}, "--new-vocab replaces the vocabulary"),
         ({"cased": True}, "--cased and --uncased belong to --new-vocab"),
         ({"lexicon": ["a.tsv"]}, "--lexicon chooses pieces"),

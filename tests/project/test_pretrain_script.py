@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import spacy
 import typer
-from spacy.tokens import DocBin
+from spacy.tokens import DocBin, Span
 
 from spacy_entlm.backbones.names import resolve_backbone
 from spacy_entlm.backbones.recommended import read_recommended
@@ -16,11 +16,17 @@ SCRIPT = Path(__file__).resolve().parents[2] / "project" / "scripts" / "pretrain
 
 
 @pytest.fixture
-def step(tmp_path, bert):
-    """Runs the step: (pretrain, **options) -> the record."""
+def script(monkeypatch):
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
     spec = importlib.util.spec_from_file_location("pretrain_script", SCRIPT)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def step(script, tmp_path, bert):
+    """Runs the step: (pretrain, **options) -> the record."""
     for name in ("data", "annotated"):
         (tmp_path / name).mkdir()
 
@@ -32,7 +38,7 @@ def step(tmp_path, bert):
             "lexicon": None,
             "seed": 1,
         } | options
-        module.main(*folders, backbone=str(bert), pretrain=pretrain, **options)
+        script.main(*folders, backbone=str(bert), pretrain=pretrain, **options)
         return json.loads((tmp_path / "out" / "backbone.json").read_text())
 
     return run
@@ -102,6 +108,56 @@ def test_names_of_the_lexicon_are_learned(step, tmp_path):
         step("names", lexicon=lexicon)
     step("false")
     assert not Path(folder).exists()
+
+
+@pytest.fixture
+def learn(script, tmp_path, monkeypatch):
+    """Learns names with a training that is only noted: (own words, gpu_id) -> the label
+    words, the arguments of `search`, None if it was not called, and of `train`."""
+    calls = {}
+
+    def search(*arguments):
+        calls["search"] = arguments
+        arguments[3].write_text('{"PER": ["de"], "LOC": ["county"]}')
+
+    words = importlib.import_module("words")
+    monkeypatch.setattr(words, "run_spacy", search)
+    monkeypatch.setattr(script, "run_spacy", lambda *args: calls.update(train=args))
+
+    def run(own, gpu_id=-1):
+        nlp = spacy.blank("en")
+        doc = nlp.make_doc("Anna lives in Berlin .")
+        doc.set_ents([Span(doc, 0, 1, "PER"), Span(doc, 3, 4, "LOC")])
+        DocBin(docs=[doc] * 4).to_disk(tmp_path / "annotated.spacy")
+        (tmp_path / "pretrain.json").write_text(json.dumps({"label_words": own}))
+        names = script.Names(None, tmp_path, None, tmp_path / "out", "en")
+        names.write(2, seed=1)
+        names.learn(str(tmp_path), 1, gpu_id)
+        found = json.loads((tmp_path / "out" / "label_words.json").read_text())
+        return found, calls.get("search"), calls["train"]
+
+    return run
+
+
+def test_names_are_learned_with_the_words_that_the_backbone_has(learn, tmp_path):
+    words, search, train = learn({"PER": ["john"], "LOC": ["rome"]})
+    assert words == {"PER": ["john"], "LOC": ["rome"]}
+    assert search is None
+    assert str(tmp_path / "out" / "label_words.json") in train
+
+
+def test_names_of_a_class_that_it_lacks_get_words_by_data(learn):
+    words, search, _ = learn({"PER": ["john"]})
+    assert words == {"PER": ["john"], "LOC": ["county"]}
+    assert "--method data" in " ".join(map(str, search))
+
+
+@pytest.mark.parametrize("gpu_id, mixed", [(-1, False), (0, True)])
+def test_only_a_gpu_learns_names_in_mixed_precision(learn, gpu_id, mixed):
+    _, _, train = learn({}, gpu_id)
+    option = "--components.entlm_ner.model.mixed_precision"
+    assert (option in train) == mixed
+    assert train[train.index("--gpu-id") + 1] == gpu_id
 
 
 @pytest.mark.parametrize("pretrain", ["true", "perhaps", "names"])

@@ -5,6 +5,7 @@ from thinc.api import Adam, Config, registry
 from spacy_entlm.training.optimizer import build_adam
 
 SETTINGS = {"L2": 0.0, "grad_clip": 0.0, "eps": 1e-8, "use_averages": False}
+AVERAGES = {**SETTINGS, "use_averages": True}
 KEY = (1, "weights")
 
 
@@ -31,9 +32,24 @@ def test_settings_of_thincs_adam_have_their_effect():
     decayed = steps(build_adam(0.01, L2=0.1), 3, (4,))
     expected = steps(Adam(0.01, **{**SETTINGS, "L2": 0.1}), 3, (4,))
     numpy.testing.assert_allclose(decayed, expected, rtol=2e-5)
-    optimizer = build_adam(0.01, use_averages=True)
-    steps(optimizer, 3, (4,))
-    assert optimizer.averages[KEY].shape == (4,)
+    ours, thincs = build_adam(0.01, use_averages=True), Adam(0.01, **AVERAGES)
+    for optimizer in (ours, thincs):
+        steps(optimizer, 3, (4,))
+    averages = (optimizer.averages[KEY] for optimizer in (ours, thincs))
+    numpy.testing.assert_allclose(*averages, rtol=2e-5)
+
+
+def test_weights_that_moved_in_memory_are_stepped_on():
+    """As those of a pipeline that was to another device and back."""
+    stay, move = build_adam(0.1), build_adam(0.1)
+    weights, moved = (numpy.ones(4, dtype="float32") for _ in range(2))
+    for step in range(4):
+        gradient = numpy.arange(4, dtype="float32") - step
+        stay(KEY, weights, gradient.copy())
+        moved = moved.copy()
+        move(KEY, moved, gradient)
+        numpy.testing.assert_array_equal(moved, weights)
+    assert not (weights == 1).any()
 
 
 def test_arrays_it_cannot_fuse_take_thincs_step():

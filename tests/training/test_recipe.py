@@ -11,7 +11,6 @@ from spacy.training import Example
 
 import spacy_entlm
 from spacy_entlm.label_words.words import LabelWordError
-from spacy_entlm.model.architecture import get_network
 
 NAME = "entlm_ner"
 
@@ -22,7 +21,7 @@ def nlp(bert, blank_nlp):
 
 
 def weights_of(nlp, name=NAME):
-    return get_network(nlp.get_pipe(name).model).state_dict()
+    return nlp.get_pipe(name).label_model.network.state_dict()
 
 
 def as_doc(nlp, text, annotation):

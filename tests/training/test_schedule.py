@@ -66,6 +66,22 @@ def test_number_of_steps_follows_from_the_data(examples):
     assert rates == pytest.approx([1, 5 / 6, 4 / 6, 3 / 6, 2 / 6, 1 / 6])
 
 
+@pytest.mark.parametrize(
+    "epochs, max_steps, n_steps",
+    [(2, 0, 6), (2, 3, 3), (2, 100, 6), (0, 5, 5), (-1, 5, 5)],
+)
+def test_decay_ends_where_the_training_does(examples, epochs, max_steps, n_steps):
+    rates = decay_to_zero(1.0, epochs, 4, str(examples), max_steps=max_steps)
+    expected = [1 - step / n_steps for step in range(n_steps)]
+    assert first(rates, n_steps + 1) == pytest.approx([*expected, expected[-1]])
+
+
+@pytest.mark.parametrize("epochs", [0, -1])
+def test_training_without_an_end_is_refused(examples, epochs):
+    with pytest.raises(ValueError, match=rf"max_epochs = {epochs} .* set max_steps"):
+        next(decay_to_zero(1.0, epochs, 4, str(examples)))
+
+
 def test_data_may_be_a_folder_of_files(examples):
     shutil.copy(examples, examples.parent / "more.spacy")
     rates = first(decay_to_zero(1.0, 1, 4, str(examples.parent)), 5)

@@ -183,6 +183,7 @@ class BertTagger(MaskedLMNER):
             )
         with self._initializing(nlp):
             self._add_tags(wanted)
+            self._note_labels()  # examples may have another vocabulary
             self._learn(get_examples, nlp)
 
     def _learn(

@@ -10,10 +10,9 @@ from spacy.training import Example
 from spacy.util import load_model_from_config
 from thinc.api import SGD, Adam, fix_random_seed
 
-from spacy_entlm.decoding import build_io_decoder
 from spacy_entlm.backbones.errors import BackboneError
-from spacy_entlm.model.reading import get_network
-from spacy_entlm.viterbi import ViterbiDecoder
+from spacy_entlm.decoding.io import IODecoder
+from spacy_entlm.decoding.viterbi import ViterbiDecoder
 
 NAME = "bert_tagger"
 SCHEMES = ["io", "bio"]
@@ -46,7 +45,7 @@ def fitted(request, bert, blank_peer, train_peer):
 
 
 def network_of(nlp):
-    return get_network(nlp.get_pipe(NAME).model)
+    return nlp.get_pipe(NAME).label_model.network
 
 
 def found(nlp, texts):
@@ -92,7 +91,7 @@ def test_probabilities_are_a_softmax_over_no_entity_and_the_tags(start):
     nlp = start()
     network, pipe = network_of(nlp), nlp.get_pipe(NAME)
     doc = nlp.make_doc("John works in Rome")
-    scores = pipe.model.predict([doc])
+    scores = pipe.score_words([doc])
     ids = torch.tensor([network.tokenizer(doc.text)["input_ids"]])
     weight = torch.cat([network.outside.weight, *(r[None] for r in network.head.rows)])
     bias = torch.cat([network.outside.bias, *network.head.biases])
@@ -237,7 +236,7 @@ def test_files_that_do_not_fit_each_other_are_refused(start, tmp_path):
 
 def test_pipeline_of_another_scheme_is_refused(start, tmp_path):
     start(scheme="bio").to_disk(tmp_path)
-    with pytest.raises(ValueError, match="the scheme is not 'io'"):
+    with pytest.raises(ValueError, match="the scheme 'bio', and the setting says 'io'"):
         spacy.load(tmp_path, config={f"components.{NAME}.scheme": "io"})
 
 
@@ -246,9 +245,9 @@ def test_added_label_is_learned_and_the_others_stay(start, make_examples):
     pipe = nlp.get_pipe(NAME)
     optimizer = Adam(1e-2, L2=0.0, grad_clip=0.0)
     nlp.update(make_examples(nlp), sgd=optimizer)
-    scores = pipe.model.predict([nlp.make_doc("John works")])
+    scores = pipe.score_words([nlp.make_doc("John works")])
     assert (pipe.add_label("DRUG"), pipe.add_label("DRUG")) == (1, 0)
-    again = pipe.model.predict([nlp.make_doc("John works")])
+    again = pipe.score_words([nlp.make_doc("John works")])
     ratio = again.probs[:, :3] / scores.probs
     numpy.testing.assert_allclose(ratio, ratio[:, :1].repeat(3, axis=1), rtol=1e-4)
     nlp.update(make_examples(nlp), sgd=optimizer)
@@ -297,7 +296,7 @@ def test_viterbi_decoder_without_weight_finds_the_same(start, make_examples, tex
     assert isinstance(pipe.decoder, ViterbiDecoder)
     nlp.update(make_examples(nlp), sgd=Adam(1e-2, L2=0.0, grad_clip=0.0))
     by_path = found(nlp, texts)
-    pipe.decoder = build_io_decoder()
+    pipe.decoder = IODecoder()
     for ours, theirs in zip(by_path, found(nlp, texts)):
         n_ents = len(ours) // 2
         assert ours[:n_ents] == theirs[:n_ents]

@@ -9,10 +9,9 @@ from spacy.training import Example
 from spacy.util import load_model_from_config
 from thinc.api import Adam, fix_random_seed
 
-from spacy_entlm.decoding import IODecoder
 from spacy_entlm.backbones.errors import BackboneError
-from spacy_entlm.model.reading import get_network
-from spacy_entlm.viterbi import ViterbiDecoder
+from spacy_entlm.decoding.io import IODecoder
+from spacy_entlm.decoding.viterbi import ViterbiDecoder
 
 FACTORIES = ["nnshot", "structshot"]
 LABELS = ["PER", "LOC", "ORG"]
@@ -40,7 +39,7 @@ def pipe_of(nlp):
 
 
 def network_of(nlp):
-    return get_network(pipe_of(nlp).model)
+    return pipe_of(nlp).label_model.network
 
 
 def found(nlp, texts):
@@ -91,8 +90,7 @@ def test_scores_are_distances_to_the_nearest_word_of_each_class(started, make_ex
         for label in ["", *LABELS]
     ]
     expected = torch.softmax(-torch.stack(nearest, dim=1), dim=1).numpy()
-    list(started.pipe([text]))  # which reads the support set
-    scores = pipe_of(started).model.predict([started.make_doc(text)])
+    scores = pipe_of(started).score_words([started.make_doc(text)])
     numpy.testing.assert_allclose(scores.word_prob, expected[:, 0], atol=1e-4)
     numpy.testing.assert_allclose(scores.probs, expected[:, 1:], atol=1e-4)
     assert scores.best.tolist() == (expected.argmax(axis=1) - 1).tolist()
@@ -102,8 +100,7 @@ def test_class_without_a_support_word_is_never_found(bert, blank_peer, make_exam
     nlp = blank_peer("nnshot", bert)
     pipe = pipe_of(nlp)
     pipe.initialize(lambda: make_examples(nlp), labels=[*LABELS, "DRUG"])
-    nlp("John works")
-    scores = pipe.model.predict([nlp.make_doc("John works")])
+    scores = pipe.score_words([nlp.make_doc("John works")])
     assert (scores.probs[:, 3] == 0).all()
     assert (scores.probs[:, :3] > 0).all()
 
@@ -159,17 +156,38 @@ def test_index_is_saved_though_nothing_was_predicted(
 
 
 def test_loaded_pipeline_that_is_trained_on_asks_for_its_support_set(
-    started, make_examples, tmp_path
+    started, make_examples, tmp_path, caplog
 ):
+    """Once; until it is given, the features of before the training serve."""
     started.to_disk(tmp_path)
     nlp = spacy.load(tmp_path)
     examples = make_examples(nlp)
-    step(nlp, examples)
-    with pytest.raises(ValueError, match=r"set_support\(examples\)"):
+    before = network_of(nlp).support_features.clone()
+    for _ in range(2):
+        step(nlp, examples)
         nlp("John works")
+        assert torch.equal(network_of(nlp).support_features, before)
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert "set_support(examples)" in record.getMessage()
     pipe_of(nlp).set_support(examples)
     nlp("John works")
     assert network_of(nlp).has_index
+    assert not torch.allclose(network_of(nlp).support_features, before)
+
+
+def test_without_a_support_set_it_is_asked_for(
+    bert, blank_peer, train_peer, make_examples
+):
+    """One that has a tagger's weights alone."""
+    tagger = blank_peer("bert_tagger", bert)
+    train_peer(tagger, epochs=0)
+    nlp = blank_peer("nnshot", bert)
+    pipe_of(nlp).from_bytes(pipe_of(tagger).to_bytes())
+    with pytest.raises(ValueError, match=r"set_support\(examples\)"):
+        nlp("John works")
+    pipe_of(nlp).set_support(make_examples(nlp))
+    assert nlp("John works").has_annotation("ENT_IOB")
 
 
 def test_weights_of_a_tagger_are_taken_over(bert, blank_peer, train_peer, annotated):
@@ -206,6 +224,16 @@ def test_pipeline_that_was_never_initialised_is_saved_and_loaded(
     nlp.to_disk(tmp_path)
     with pytest.raises(ValueError, match="E109"):
         spacy.load(tmp_path)("John")
+
+
+def test_examples_may_have_another_vocabulary(bert, blank_peer, make_examples):
+    """One whose strings know the labels, which ours do not yet."""
+    nlp = blank_peer("nnshot", bert)
+    references = [eg.reference for eg in make_examples(spacy.blank("xx"))]
+    examples = [Example(nlp.make_doc(doc.text), doc) for doc in references]
+    nlp.initialize(lambda: examples)
+    assert set(pipe_of(nlp).labels) == set(LABELS)
+    assert nlp("John works").has_annotation("ENT_IOB")
 
 
 def test_support_set_without_annotation_is_refused(started):

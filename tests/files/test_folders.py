@@ -1,10 +1,10 @@
-"""Replacing a folder: all or nothing."""
+"""Replacing a folder or a file: all or nothing."""
 
 from pathlib import Path
 
 import pytest
 
-from spacy_entlm.files.folders import replace_folder
+from spacy_entlm.files.folders import replace_file, replace_folder
 
 
 def contents(folder):
@@ -62,3 +62,20 @@ def test_failure_while_replacing_brings_the_old_folder_back(folder, monkeypatch)
         write_new(folder)
     assert contents(folder) == {"old.txt": "old"}
     assert list(folder.parent.iterdir()) == [folder]
+
+
+def test_new_file_takes_the_place_of_the_old_one(folder):
+    replace_file(folder / "old.txt", b"newer")
+    replace_file(folder / "new.txt", b"new")
+    assert contents(folder) == {"old.txt": "newer", "new.txt": "new"}
+
+
+@pytest.mark.parametrize("method", ["write_bytes", "replace"])
+def test_failure_leaves_the_old_file(folder, monkeypatch, method):
+    def fail(*_):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(Path, method, fail)
+    with pytest.raises(OSError, match="No space left"):
+        replace_file(folder / "old.txt", b"newer")
+    assert contents(folder) == {"old.txt": "old"}

@@ -1,4 +1,4 @@
-"""Backbones: what is loaded, what is refused, and with which message."""
+"""Loading backbones: what is refused, and with which message."""
 
 import json
 import shutil
@@ -8,17 +8,11 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-from spacy_entlm.model.masked_lm import BackboneError, load_masked_lm
-from spacy_entlm.model.precision import check_precision, fastest_precision
+from spacy_entlm.backbones.errors import BackboneError
+from spacy_entlm.backbones.loading import load_masked_lm
 
 WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
-
-
-@pytest.fixture
-def broken(bert, tmp_path):
-    """A copy of a backbone to be broken."""
-    return shutil.copytree(bert, tmp_path / "broken")
 
 
 def change_json(path, **values):
@@ -27,26 +21,16 @@ def change_json(path, **values):
     path.write_text(json.dumps(data))
 
 
-def test_features_are_taken_where_they_enter_the_output_matrix(backbone):
-    whole = transformers.AutoModelForMaskedLM.from_pretrained(backbone).eval()
-    masked_lm = load_masked_lm(backbone).eval()
-    ids = torch.tensor([[0, 7, 8, 9, 2]])
-    mask = torch.ones_like(ids)
-    with torch.no_grad():
-        expected = whole(input_ids=ids, attention_mask=mask).logits
-        features = masked_lm(ids, mask)
-    assert features.shape == (1, 5, masked_lm.width)
-    torch.testing.assert_close(masked_lm.decoder(features), expected)
+def change_weights(folder, change):
+    tensors = load_file(folder / WEIGHTS)
+    change(tensors)
+    save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
 
 
-def test_limit_of_pieces_is_found(backbone):
-    assert load_masked_lm(backbone).max_pieces == 64
-
-
-def test_limit_of_pieces_without_the_tokenizers_word_for_it(backbone, tmp_path):
-    folder = shutil.copytree(backbone, tmp_path / "unlimited")
-    change_json(folder / "tokenizer_config.json", model_max_length=10**30)
-    assert load_masked_lm(folder).max_pieces == 64
+@pytest.fixture
+def broken(bert, tmp_path):
+    """A copy of a backbone to be broken."""
+    return shutil.copytree(bert, tmp_path / "broken")
 
 
 def test_half_precision_weights_become_float32(bert, tmp_path):
@@ -157,49 +141,6 @@ def test_model_that_is_no_masked_lm_is_refused(broken):
         load_masked_lm(broken)
 
 
-def test_head_that_does_more_after_the_output_matrix_is_refused(bert, tmp_path):
-    """MobileBERT multiplies with two matrices, of which only one is the decoder."""
-    tokenizer = transformers.AutoTokenizer.from_pretrained(bert)
-    config = transformers.MobileBertConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=32,
-        embedding_size=16,
-        intra_bottleneck_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-    )
-    transformers.MobileBertForMaskedLM(config).save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
-    with pytest.raises(
-        BackboneError, match="MobileBertForMaskedLM: the head does more"
-    ):
-        load_masked_lm(tmp_path)
-
-
-def test_scores_changed_after_the_output_matrix_are_refused(bert, monkeypatch):
-    forward = transformers.BertForMaskedLM.forward
-
-    def capped(self, *args, **kwargs):
-        output = forward(self, *args, **kwargs)
-        output.logits = 0.01 * torch.tanh(output.logits)
-        return output
-
-    monkeypatch.setattr(transformers.BertForMaskedLM, "forward", capped)
-    with pytest.raises(BackboneError, match="BertForMaskedLM: the head does more"):
-        load_masked_lm(bert)
-
-
-def test_tokenizer_of_another_model_is_refused(bert, roberta, tmp_path):
-    """More pieces than the model has rows."""
-    shutil.copytree(bert, tmp_path, dirs_exist_ok=True)
-    for path in tmp_path.glob("*token*"):
-        path.unlink()
-    transformers.AutoTokenizer.from_pretrained(roberta).save_pretrained(tmp_path)
-    with pytest.raises(BackboneError, match="do not belong together"):
-        load_masked_lm(tmp_path)
-
-
 def test_settings_of_model_and_tokenizer_can_be_replaced(bert):
     masked_lm = load_masked_lm(
         bert,
@@ -210,37 +151,75 @@ def test_settings_of_model_and_tokenizer_can_be_replaced(bert):
     assert masked_lm.max_pieces == 16
 
 
-def test_saved_masked_lm_is_read_by_transformers(backbone, tmp_path):
+@pytest.fixture
+def saved_bert(bert, tmp_path):
+    """A folder as a component writes it."""
+    load_masked_lm(bert).save(tmp_path)
+    return tmp_path
+
+
+def test_what_was_saved_is_loaded_as_transformers_loads_it(backbone, tmp_path):
     load_masked_lm(backbone).save(tmp_path)
-    lm, info = transformers.AutoModelForMaskedLM.from_pretrained(
-        tmp_path, output_loading_info=True
-    )
-    assert not any(info.values())
-    before = transformers.AutoModelForMaskedLM.from_pretrained(backbone).state_dict()
-    assert all(
-        torch.equal(value, before[key]) for key, value in lm.state_dict().items()
-    )
-
-
-def test_saved_masked_lm_does_not_tell_where_it_came_from(backbone, tmp_path):
-    load_masked_lm(backbone).save(tmp_path)
-    for path in tmp_path.glob("*.json"):
-        assert str(backbone) not in path.read_text()
-
-
-def test_saving_leaves_a_model_that_still_works(bert, tmp_path):
-    masked_lm = load_masked_lm(bert).eval()
-    ids = torch.tensor([[2, 9, 3]])
+    expected = transformers.AutoModelForMaskedLM.from_pretrained(tmp_path)
+    masked_lm = load_masked_lm(tmp_path, strict=True)
+    body, decoder = masked_lm.body, masked_lm.decoder
+    assert not body.training
+    # The decoder is not a part of the body.
+    head = expected.get_output_embeddings()
+    in_head = {tensor.data_ptr() for tensor in head.state_dict().values()}
+    for named in ("named_parameters", "named_buffers"):
+        ours, theirs = (dict(getattr(x, named)()) for x in (body, expected))
+        for name, tensor in theirs.items():
+            if name in ours or tensor.data_ptr() not in in_head:
+                assert torch.equal(ours[name], tensor), name
+        assert ours.keys() <= theirs.keys()
+    for name, tensor in head.state_dict().items():
+        assert torch.equal(decoder.state_dict()[name], tensor), name
+    ids = torch.tensor([[1, 7, 9, 2]])
     with torch.no_grad():
-        before = masked_lm(ids, torch.ones_like(ids))
-        masked_lm.save(tmp_path)
-        assert torch.equal(masked_lm(ids, torch.ones_like(ids)), before)
+        features = masked_lm(ids, torch.ones_like(ids))
+        torch.testing.assert_close(decoder(features), expected(ids).logits)
 
 
-def test_unknown_precision_is_refused():
-    with pytest.raises(ValueError, match=r"precision is one of .* not 'float8'"):
-        check_precision("float8")
+def test_tied_matrices_stay_one(saved_bert):
+    masked_lm = load_masked_lm(saved_bert, strict=True)
+    inputs = masked_lm.body.get_input_embeddings()
+    assert masked_lm.decoder.weight is inputs.weight
 
 
-def test_fastest_precision_is_one_that_exists():
-    check_precision(fastest_precision("cpu", 32))
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tensors: tensors.pop("bert.embeddings.LayerNorm.bias"),
+        lambda tensors: tensors.update(more=torch.zeros(1)),
+        lambda tensors: tensors.update(
+            {"bert.embeddings.LayerNorm.bias": torch.zeros(3)}
+        ),
+    ],
+    ids=["missing", "not wanted", "wrong size"],
+)
+def test_saved_weights_that_do_not_fit_are_refused(saved_bert, change):
+    change_weights(saved_bert, change)
+    with pytest.raises(BackboneError, match=str(saved_bert)):
+        load_masked_lm(saved_bert, strict=True)
+
+
+def test_saved_weights_in_half_precision_become_float32(saved_bert):
+    change_weights(
+        saved_bert,
+        lambda tensors: tensors.update({k: t.half() for k, t in tensors.items()}),
+    )
+    lm = load_masked_lm(saved_bert, strict=True)
+    assert {parameter.dtype for parameter in lm.parameters()} == {torch.float32}
+
+
+def test_saved_tokenizer_with_more_pieces_than_rows_is_refused(saved_bert):
+    path = saved_bert / "tokenizer.json"
+    data = json.loads(path.read_text(encoding="utf8"))
+    n_pieces = len(data["model"]["vocab"])
+    data["added_tokens"].append(
+        {**data["added_tokens"][0], "id": n_pieces, "content": "new"}
+    )
+    path.write_text(json.dumps(data), encoding="utf8")
+    with pytest.raises(BackboneError, match="do not belong together"):
+        load_masked_lm(saved_bert, strict=True)

@@ -5,9 +5,9 @@ import logging
 
 import pytest
 
-from spacy_entlm.model import backbones
-from spacy_entlm.backbones.names import resolve_backbone, write_record
+from spacy_entlm.backbones import names
 from spacy_entlm.backbones.errors import BackboneError
+from spacy_entlm.backbones.names import resolve_backbone, write_record
 
 
 @pytest.fixture
@@ -16,8 +16,8 @@ def assets(tmp_path, monkeypatch):
     folder = tmp_path / "assets" / "entlm-mini"
     folder.mkdir(parents=True)
     (folder / "config.json").write_text("{}")
-    monkeypatch.setattr(backbones, "ASSETS", tmp_path / "assets")
-    backbones._say_that_larger_is_better.cache_clear()
+    monkeypatch.setattr(names, "ASSETS", tmp_path / "assets")
+    names._say_that_larger_is_better.cache_clear()
     return folder
 
 
@@ -45,7 +45,7 @@ def test_larger_ones_are_recommended_once(assets, caplog):
 
 
 def test_a_copy_without_the_model_says_so(monkeypatch, tmp_path):
-    monkeypatch.setattr(backbones, "ASSETS", tmp_path)
+    monkeypatch.setattr(names, "ASSETS", tmp_path)
     with pytest.raises(BackboneError, match="'entlm-mini' is not in this copy") as err:
         resolve_backbone("entlm-mini")
     assert str(tmp_path / "entlm-mini") in str(err.value)

@@ -5,15 +5,14 @@ import spacy
 import torch
 from spacy.tokens import Doc, Span
 
-from spacy_entlm.model.label_head import initial_row
-from spacy_entlm.model.lm_counts import load_backbone
-from spacy_entlm.backbones.errors import BackboneError
-from spacy_entlm.model.prototypes import (
+from spacy_entlm.label_words.prototypes import (
     find_prototypes,
     read_label_rows,
     write_label_rows,
 )
-from spacy_entlm.model.reading import get_doc_windows, get_network, iter_word_features
+from spacy_entlm.label_words.rows import initial_row
+from spacy_entlm.label_words.words import LabelWordError
+from spacy_entlm.model.entlm import load_reader
 
 WORDS = {"PER": ["John", "Mary"], "LOC": ["Paris"], "ORG": ["Corp"], "NONE": []}
 
@@ -32,27 +31,23 @@ def docs(annotated):
 
 
 def test_rows_are_what_features_of_a_class_have_in_common(backbone, docs, monkeypatch):
-    model = load_backbone(str(backbone))
-    network = get_network(model)
-    with torch.no_grad():
-        windows = get_doc_windows(model, docs)
-        n_words = sum(map(len, docs))
-        features = torch.zeros(n_words, network.masked_lm.width)
-        for words, found in iter_word_features(model, windows):
-            features[torch.from_numpy(words)] = found
+    reader = load_reader(str(backbone))
+    pieces = reader.read_words(docs)
+    features = torch.zeros(sum(map(len, docs)), reader.vocabulary.weight.shape[1])
+    features[torch.from_numpy(pieces.first_words)] = pieces.features
     types = [token.ent_type_ for doc in docs for token in doc]
     # Also over several parts of the text.
-    monkeypatch.setattr("spacy_entlm.model.prototypes.CHUNK_WORDS", 20)
-    rows = find_prototypes(model, docs, WORDS)
+    monkeypatch.setattr("spacy_entlm.label_words.prototypes.CHUNK_WORDS", 20)
+    rows = find_prototypes(reader, docs, WORDS)
     assert list(rows) == ["PER", "LOC"]
     for label, row in rows.items():
         here = features[torch.tensor([type_ == label for type_ in types])].mean(0)
         direction = here - features.mean(0)
         cosine = torch.cosine_similarity(row, direction, dim=0)
         assert cosine > 0.9999
-    pieces = [[network.tokenizer.convert_tokens_to_ids("paris")]]
-    if pieces[0][0] != network.tokenizer.unk_token_id:  # the uncased WordPiece
-        of_word, _ = initial_row(network.decoder_rows, pieces, mean_bias=False)
+    ids = [[reader.tokenizer.convert_tokens_to_ids("paris")]]
+    if ids[0][0] != reader.tokenizer.unk_token_id:  # the uncased WordPiece
+        of_word, _ = initial_row(reader.vocabulary, ids, mean_bias=False)
         torch.testing.assert_close(rows["LOC"].norm(), of_word.norm())
 
 
@@ -68,19 +63,19 @@ def test_rows_come_back_from_their_file(tmp_path):
 
 def test_rows_of_another_backbone_or_none_at_all_are_refused(tmp_path):
     path = tmp_path / "rows.safetensors"
-    with pytest.raises(BackboneError, match="Cannot read label rows"):
+    with pytest.raises(LabelWordError, match="Cannot read label rows"):
         read_label_rows(path, 4)
     path.write_bytes(b"nothing of the kind")
-    with pytest.raises(BackboneError, match="Cannot read label rows"):
+    with pytest.raises(LabelWordError, match="Cannot read label rows"):
         read_label_rows(path, 4)
     write_label_rows({"PER": torch.ones(5)}, path)
-    with pytest.raises(BackboneError, match="search them again"):
+    with pytest.raises(LabelWordError, match="search them again"):
         read_label_rows(path, 4)
 
 
 def test_docs_without_entities_give_no_rows(bert):
-    model = load_backbone(str(bert))
+    reader = load_reader(str(bert))
     doc = Doc(spacy.blank("xx").vocab, words=["a", "cat"])
-    assert find_prototypes(model, [doc], WORDS) == {}
+    assert find_prototypes(reader, [doc], WORDS) == {}
     doc.set_ents([Span(doc, 1, 2, "ANIMAL")])
-    assert find_prototypes(model, [doc], WORDS) == {}
+    assert find_prototypes(reader, [doc], WORDS) == {}

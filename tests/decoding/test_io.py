@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc
 
-from spacy_entlm.decoding import build_io_decoder
-from spacy_entlm.model.types import LabelScores
+from spacy_entlm.decoding.io import IODecoder
+from spacy_entlm.decoding.types import LabelScores
 
 NLP = spacy.blank("en")
 SPACE = " "
@@ -28,7 +28,7 @@ def decode(docs, best, confidence=None):
         probs=None,
         lengths=[len(doc) for doc in docs],
     )
-    return build_io_decoder()(scores, docs)
+    return IODecoder()(scores, docs)
 
 
 def spans(words, best):
@@ -109,7 +109,7 @@ def test_entities_are_in_order_apart_and_hold_the_labels_found(words):
 
 
 def test_io_decoder_needs_no_probabilities_and_learns_nothing():
-    decoder = build_io_decoder()
+    decoder = IODecoder()
     decoder.initialize(lambda: [], ("PER",))
     assert not decoder.needs_probs
     assert decoder.to_bytes() == b""

@@ -8,14 +8,13 @@ import pytest
 import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spacy.tokens import Doc, DocBin, Span
+from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_entlm.corpus.errors import CorpusError
-from spacy_entlm.decoding import build_io_decoder
-from spacy_entlm.model.types import LabelScores
+from spacy_entlm.decoding.io import IODecoder
 from spacy_entlm.decoding.transitions import TransitionCounts, transition_matrix
-from spacy_entlm.viterbi import NEGLIGIBLE, build_viterbi_decoder
+from spacy_entlm.decoding.types import LabelScores
+from spacy_entlm.decoding.viterbi import PROBABILITY_FLOOR, ViterbiDecoder
 
 NLP = spacy.blank("en")
 LABELS = ("PER", "LOC")
@@ -49,7 +48,7 @@ def make_scores(docs, probs, word_prob=None):
 
 
 def make_decoder(counts=COUNTS, **settings):
-    decoder = build_viterbi_decoder(**settings)
+    decoder = ViterbiDecoder(**settings)
     decoder.counts = counts
     return decoder
 
@@ -116,7 +115,7 @@ def test_entities_and_confidences_are_those_of_a_search_through_all_paths(text, 
     probs = probs.astype("float32")
     emissions = numpy.column_stack([1 - probs.sum(1, keepdims=True), probs])
     emissions /= emissions.max(axis=1, keepdims=True)
-    emissions = numpy.maximum(emissions.astype("float64"), NEGLIGIBLE)
+    emissions = numpy.maximum(emissions.astype("float64"), PROBABILITY_FLOOR)
     found = decode(docs, probs, tau=tau)
     for chain in chains(docs):
         rows = [row for _, _, row in chain]
@@ -209,25 +208,25 @@ def test_without_weight_it_is_the_io_decoder(text, seed):
     scores = make_scores(docs, probs, (1 - probs.sum(axis=1)) * rng.random(len(probs)))
     wins = scores.probs.max(axis=1, initial=0) > scores.word_prob
     scores.best = numpy.where(wins, scores.probs.argmax(axis=1), -1)
-    expected = build_io_decoder()(scores, docs)
+    expected = IODecoder()(scores, docs)
     found = make_decoder(tau=0.0)(scores, docs)
     assert [spans(each) for each in found] == [spans(each) for each in expected]
 
 
-def test_classes_that_are_negligible_need_not_be_scored():
+def test_classes_below_the_floor_need_not_be_scored():
     """What a model may leave out changes nothing; with `official` it may not."""
     doc = make_doc(list("abc"))
     probs = numpy.array([[0.6, 0.1], [3e-6, 1e-6], [1e-5, 0.3]])
     word_prob = numpy.array([0.2, 0.04, 0.4])
     decoder = make_decoder()
-    left_out = probs[1] < decoder.negligible * word_prob[1]
+    left_out = probs[1] < decoder.probability_floor * word_prob[1]
     assert left_out.all()
     exact = decoder(make_scores([doc], probs, word_prob), [doc])
     probs[1], word_prob[1] = 0, 1
     (found,) = decoder(make_scores([doc], probs, word_prob), [doc])
     assert found.spans.tolist() == exact[0].spans.tolist()
     numpy.testing.assert_array_equal(found.confidences, exact[0].confidences)
-    assert make_decoder(official=True).negligible == 0
+    assert make_decoder(official=True).probability_floor == 0
 
 
 def test_model_that_does_not_give_the_best_word_is_refused():
@@ -239,15 +238,15 @@ def test_model_that_does_not_give_the_best_word_is_refused():
 
 
 def test_tau_has_a_default_of_its_own_and_with_official_the_authors():
-    assert build_viterbi_decoder(official=True).tau == 0.05
-    assert build_viterbi_decoder().tau != 0.05
-    assert build_viterbi_decoder(tau=0.4, official=True).tau == 0.4
+    assert ViterbiDecoder(official=True).tau == 0.05
+    assert ViterbiDecoder().tau != 0.05
+    assert ViterbiDecoder(tau=0.4, official=True).tau == 0.4
 
 
 @pytest.mark.parametrize("tau", [-0.1, 1.5])
 def test_tau_out_of_range_is_refused(tau):
     with pytest.raises(ValueError, match="tau must be from 0 to 1"):
-        build_viterbi_decoder(tau=tau)
+        ViterbiDecoder(tau=tau)
 
 
 def test_decoder_without_counts_says_what_to_do():
@@ -275,60 +274,37 @@ def examples(*docs):
 
 
 def test_transitions_are_counted_in_the_examples():
-    decoder = build_viterbi_decoder()
+    decoder = ViterbiDecoder()
     decoder.initialize(examples(annotated_doc(list("abc"), (1, 3, "PER"))), LABELS)
     assert decoder.counts == TransitionCounts(1, 0, 0, 1, 0, 1, 0)
 
 
-@pytest.mark.parametrize("extension", ["spacy", "jsonl"])
-def test_transitions_are_counted_in_annotated_text(tmp_path, extension):
-    path = tmp_path / f"annotated.{extension}"
-    if extension == "spacy":
-        DocBin(docs=[annotated_doc(list("abc"), (0, 1, "LOC"))]).to_disk(path)
-    else:
-        line = {"text": ["a", "b", "c"], "label": ["B-LOC", "O", "O"]}
-        path.write_text(json.dumps(line) + "\n")
-    decoder = build_viterbi_decoder(transitions=str(path))
+def test_transitions_are_counted_in_the_text_that_is_given():
+    def get_docs(language, labels):
+        assert (language, labels) == ("en", LABELS)
+        return [annotated_doc(list("abc"), (0, 1, "LOC"))]
+
+    decoder = ViterbiDecoder(get_docs=get_docs)
     decoder.initialize(examples(annotated_doc(["x"], (0, 1, "PER"))), LABELS)
     assert decoder.counts == TransitionCounts(0, 1, 1, 0, 1, 0, 0)
 
 
-def test_annotated_text_that_is_not_there_is_named(tmp_path):
-    decoder = build_viterbi_decoder(transitions=tmp_path / "none.spacy")
-    with pytest.raises(CorpusError, match=r"none\.spacy"):
-        decoder.initialize(examples(annotated_doc(["x"])), LABELS)
-
-
-def test_annotated_text_that_need_not_be_there(tmp_path):
-    path = tmp_path / "annotated.spacy"
-    decoder = build_viterbi_decoder(transitions=path, require=False)
-    decoder.initialize(examples(annotated_doc(["x"], (0, 1, "PER"))), LABELS)
-    assert decoder.counts == TransitionCounts(start_inside=1)
-    DocBin(docs=[annotated_doc(list("abc"), (0, 1, "LOC"))]).to_disk(path)
-    decoder.initialize(examples(annotated_doc(["x"], (0, 1, "PER"))), LABELS)
-    assert decoder.counts.outside_outside == 1
-
-
-def test_annotated_text_without_these_classes_is_refused(tmp_path):
-    path = tmp_path / "other.spacy"
-    DocBin(docs=[annotated_doc(["a"], (0, 1, "DRUG"))]).to_disk(path)
-    decoder = build_viterbi_decoder(transitions=path)
-    with pytest.raises(ValueError, match="no entity of the classes PER, LOC"):
-        decoder.initialize(examples(annotated_doc(["x"])), LABELS)
-    decoder = build_viterbi_decoder(transitions=path, require=False)
+@pytest.mark.parametrize("docs", [None, [], [annotated_doc(["a"], (0, 1, "DRUG"))]])
+def test_transitions_are_the_examples_where_the_given_text_has_none(docs):
+    decoder = ViterbiDecoder(get_docs=lambda *_: docs)
     decoder.initialize(examples(annotated_doc(["x"], (0, 1, "PER"))), LABELS)
     assert decoder.counts == TransitionCounts(start_inside=1)
 
 
 def test_counts_are_saved_and_settings_are_not():
     saved = make_decoder(tau=0.9).to_bytes()
-    loaded = build_viterbi_decoder(tau=0.2).from_bytes(saved)
+    loaded = ViterbiDecoder(tau=0.2).from_bytes(saved)
     assert (loaded.counts, loaded.tau) == (COUNTS, 0.2)
     assert json.loads(saved)["version"] == 1
 
 
 def test_decoder_that_counted_nothing_is_saved_and_loaded():
-    empty = build_viterbi_decoder().to_bytes()
+    empty = ViterbiDecoder().to_bytes()
     assert empty == b""
     assert make_decoder().from_bytes(empty).counts is None
 
@@ -336,4 +312,4 @@ def test_decoder_that_counted_nothing_is_saved_and_loaded():
 @pytest.mark.parametrize("data", [b'{"version": 99}', b"[]"])
 def test_data_of_another_version_is_refused(data):
     with pytest.raises(ValueError, match="is of version"):
-        build_viterbi_decoder().from_bytes(data)
+        ViterbiDecoder().from_bytes(data)

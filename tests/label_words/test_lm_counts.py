@@ -8,28 +8,24 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 
-import numpy
 import pytest
 import spacy
 import torch
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from spacy.tokens import Span
+from spacy.tokens import Doc, Span
 from spacy.training import Example
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-import spacy_entlm.model.lm_counts as lm_counts
 from spacy_entlm.corpus.readers import read_docs
 from spacy_entlm.corpus.writers import write_docs
+from spacy_entlm.label_words import lm_counts
 from spacy_entlm.label_words.counts import merge_counts
-from spacy_entlm.model.lm_counts import (
+from spacy_entlm.label_words.lm_counts import (
     NOT_COUNTED,
     count_predictions,
-    load_backbone,
-    mask_words,
     piece_as_word,
 )
-from spacy_entlm.model.reading import get_doc_windows
+from spacy_entlm.label_words.words import LabelWordError
+from spacy_entlm.model.entlm import load_reader
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
@@ -45,8 +41,8 @@ def docs(annotated):
 
 
 @pytest.fixture(scope="module")
-def model(bert):
-    return load_backbone(str(bert))
+def reader(bert):
+    return load_reader(str(bert))
 
 
 def one_by_one(folder, docs, *, top_k=3, masked=False):
@@ -78,13 +74,13 @@ def one_by_one(folder, docs, *, top_k=3, masked=False):
 
 
 def test_counts_are_those_of_a_loop_over_words(backbone, docs):
-    counts = count_predictions(load_backbone(str(backbone)), docs, top_k=4)
+    counts = count_predictions(load_reader(str(backbone)), docs, top_k=4)
     assert counts == one_by_one(backbone, docs, top_k=4)
     assert sum(map(sum, (counter.values() for counter in counts.values()))) > 40
 
 
 def test_masked_counts_are_those_of_a_loop_over_masked_words(backbone, docs):
-    counts = count_predictions(load_backbone(str(backbone)), docs, masked=True)
+    counts = count_predictions(load_reader(str(backbone)), docs, masked=True)
     assert counts == one_by_one(backbone, docs, masked=True)
 
 
@@ -94,14 +90,14 @@ def in_order(counts):
 
 @pytest.mark.parametrize("max_batch_pieces", [1, 40, 100_000])
 def test_size_of_batches_changes_neither_counts_nor_order(
-    model, docs, max_batch_pieces
+    reader, docs, max_batch_pieces
 ):
-    counts = count_predictions(model, docs, max_batch_pieces=max_batch_pieces)
-    assert in_order(counts) == in_order(count_predictions(model, docs))
+    counts = count_predictions(reader, docs, max_batch_pieces=max_batch_pieces)
+    assert in_order(counts) == in_order(count_predictions(reader, docs))
 
 
-def test_reading_in_chunks_changes_neither_counts_nor_order(model, docs, monkeypatch):
-    counts = count_predictions(model, docs)
+def test_reading_in_chunks_changes_neither_counts_nor_order(reader, docs, monkeypatch):
+    counts = count_predictions(reader, docs)
     monkeypatch.setattr(lm_counts, "CHUNK_WORDS", 10)
     monkeypatch.setattr(lm_counts, "COMPACT_ROWS", 7)
     chunks = []
@@ -110,60 +106,75 @@ def test_reading_in_chunks_changes_neither_counts_nor_order(model, docs, monkeyp
         chunks.extend(items)
         return items
 
-    again = count_predictions(model, docs, progress=progress)
+    again = count_predictions(reader, docs, progress=progress)
     assert in_order(again) == in_order(counts)
     assert len(chunks) > 3
 
 
-def test_counts_of_shards_add_up(model, docs):
-    parts = [count_predictions(model, part) for part in (docs[:4], docs[4:])]
-    assert merge_counts(parts) == count_predictions(model, docs)
+def test_counts_of_shards_add_up(reader, docs):
+    parts = [count_predictions(reader, part) for part in (docs[:4], docs[4:])]
+    assert merge_counts(parts) == count_predictions(reader, docs)
 
 
-def test_first_label_and_first_prediction_come_first(model, docs):
-    counts = count_predictions(model, docs)
+def test_first_label_and_first_prediction_come_first(reader, bert, docs):
+    counts = count_predictions(reader, docs)
     assert list(counts) == ["PER", "LOC", "ORG"]
-    first = one_by_one(model.attrs["settings"].name, docs[:1])
+    first = one_by_one(bert, docs[:1])
     n = len(first["LOC"])
     assert list(counts["LOC"])[:n] == list(first["LOC"])
 
 
-def test_docs_without_entities_are_not_run(model, docs, monkeypatch):
-    seen = []
-    monkeypatch.setattr(
-        lm_counts,
-        "get_doc_windows",
-        lambda model, docs: seen.extend(docs) or get_doc_windows(model, docs),
-    )
-    count_predictions(model, docs)
-    assert len(seen) == len([doc for doc in docs if doc.ents]) < len(docs)
-    assert count_predictions(model, []) == {}
+class NotingReader:
+    """A reader that notes which Docs it reads."""
+
+    def __init__(self, reader):
+        self.reader = reader
+        self.seen = []
+
+    def __getattr__(self, name):
+        return getattr(self.reader, name)
+
+    def read_words(self, docs, **settings):
+        self.seen += docs
+        return self.reader.read_words(docs, **settings)
 
 
-def test_text_longer_than_a_window_is_counted_to_its_end(model):
+def test_docs_without_entities_are_not_run(reader, docs):
+    noting = NotingReader(reader)
+    count_predictions(noting, docs)
+    assert noting.seen == [doc for doc in docs if doc.ents]
+    assert len(noting.seen) < len(docs)
+    assert count_predictions(reader, []) == {}
+
+
+def test_text_longer_than_a_window_is_counted_to_its_end(reader):
     doc = NLP(" ".join(["Anna met John ."] * 60))
     spans = [Span(doc, i, i + 1, "PER") for i in range(0, len(doc), 4)]
     doc.set_ents(spans)
-    counts = count_predictions(
-        model, [doc], top_k=len(model.shims[0].network.tokenizer)
-    )
+    counts = count_predictions(reader, [doc], top_k=len(reader.tokenizer))
     # Every piece is among so many predictions: once for each labelled word.
     assert counts["PER"]["london"] == 60
 
 
+@pytest.mark.parametrize("masked", [False, True])
+def test_entity_without_a_piece_counts_nothing(reader, masked):
+    doc = Doc(NLP.vocab, words=[" "])
+    doc.set_ents([Span(doc, 0, 1, "PER")])
+    assert count_predictions(reader, [doc], masked=masked) == {"PER": Counter()}
+
+
 @pytest.mark.parametrize("top_k", [0, 10**6])
-def test_impossible_number_of_predictions_is_refused(model, docs, top_k):
+def test_impossible_number_of_predictions_is_refused(reader, docs, top_k):
     with pytest.raises(ValueError, match="top_k must be from 1 to"):
-        count_predictions(model, docs, top_k=top_k)
+        count_predictions(reader, docs, top_k=top_k)
 
 
-def test_backbone_without_a_mask_is_refused(model, docs, monkeypatch):
+def test_backbone_without_a_mask_is_refused(docs):
     tokenizer = MagicMock(mask_token_id=None)
     tokenizer.__len__.return_value = 100
-    network = SimpleNamespace(tokenizer=tokenizer)
-    monkeypatch.setattr(lm_counts, "get_network", lambda model: network)
-    with pytest.raises(ValueError, match="no mask"):
-        count_predictions(model, docs, masked=True)
+    reader = SimpleNamespace(tokenizer=tokenizer)
+    with pytest.raises(LabelWordError, match="no mask"):
+        count_predictions(reader, docs, masked=True)
 
 
 @pytest.mark.parametrize(
@@ -177,32 +188,6 @@ def test_backbone_without_a_mask_is_refused(model, docs, monkeypatch):
 def test_pieces_are_spelled_as_words(backbone_folder, family, pieces):
     tokenizer = AutoTokenizer.from_pretrained(backbone_folder(family))
     assert {piece: piece_as_word(piece, tokenizer) for piece in pieces} == pieces
-
-
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(text=st.text("ab Café.'\u200b", min_size=1, max_size=150), data=st.data())
-def test_masking_hides_one_word_and_nothing_else(model, text, data):
-    doc = NLP.make_doc(text)
-    windows = get_doc_windows(model, [doc])
-    words = data.draw(st.sets(st.integers(0, max(len(doc) - 1, 0))))
-    for word in set(range(windows.n_words)) - words:
-        windows.word_rows[word] = -1
-    masked = mask_words(windows, mask_id=4)
-    read = numpy.flatnonzero(windows.word_rows >= 0)
-    assert (masked.word_rows >= 0).sum() == len(masked.sizes) == len(read)
-    for word in read:
-        row = masked.word_rows[word]
-        window = numpy.searchsorted(masked.starts, row, side="right") - 1
-        span = slice(
-            masked.starts[window], masked.starts[window] + masked.sizes[window]
-        )
-        shift = windows.word_rows[word] - row
-        ids = windows.ids[span.start + shift : span.stop + shift]
-        hidden = masked.ids[span] != ids
-        own = masked.first_words[span] == word
-        assert masked.ids[row] == 4
-        assert not (hidden & ~own & (masked.last_words[span] != word)).any()
-        assert (masked.ids[span][own] == 4).all()
 
 
 def test_benchmark_measures_both_ways_and_compares_the_counts(
@@ -236,6 +221,6 @@ def test_counts_are_those_of_the_authors_code():
     peer = json.loads((SHARED / "peers" / "lm-counts.json").read_text())
     data = SHARED / "data" / "conll03" / "distant.jsonl"
     docs = read_docs(data, NLP)[0][:2000]
-    model = load_backbone(str(SHARED / "lm" / "bert-minilm-mlm"))
-    assert count_predictions(model, docs) == peer["counts"]
+    reader = load_reader(str(SHARED / "lm" / "bert-minilm-mlm"))
+    assert count_predictions(reader, docs) == peer["counts"]
     assert set(peer["not_counted"]["pieces"]) == NOT_COUNTED
