@@ -7,6 +7,8 @@ import os
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TRANSFORMERS_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
+# Of processes that tests start: two tests run at once.
+os.environ["OMP_NUM_THREADS"] = "1"
 
 import pytest
 import spacy

@@ -18,8 +18,8 @@ NOT_COUNTED = frozenset([*",:;'\"/.()?-", "and", "or", "the", "a", "of"])
 MAX_BATCH_PIECES = 2048
 # Words that are scored against the whole vocabulary at once.
 BLOCK_WORDS = 256
-# Predictions kept on the device before equal ones are added up.
-COMPACT_ROWS = 2**22
+# A class, the piece that is read, and a piece that is predicted there.
+Prediction = Tuple[int, int, int]
 # Stands before a piece that begins no word, as BERT's vocabularies spell it.
 CONTINUATION = "##"
 
@@ -62,7 +62,7 @@ def count_predictions(
     docs = list(docs)
     names = {ent.label: ent.label_ for doc in docs for ent in doc.ents}
     chunks = list(minibatch_by_words((doc for doc in docs if doc.ents), CHUNK_WORDS))
-    tally = _Tally(len(tokenizer), top_k)
+    tally: "Counter[Prediction]" = Counter()  # in order of first appearance
     for chunk in chunks if progress is None else progress(chunks):
         classes = word_classes(chunk, list(names))
         pieces = reader.read_words(
@@ -71,83 +71,26 @@ def count_predictions(
             masked=masked,
             max_batch_pieces=max_batch_pieces,
         )
-        words = pieces.first_words
-        arrays = (classes[words], pieces.piece_ids, words)
-        parts = [torch.from_numpy(array).to(reader.device) for array in arrays]
-        blocks = (part.split(BLOCK_WORDS) for part in (pieces.features, *parts))
-        for features, block_classes, read, block_words in zip(*blocks):
+        predicted = [
             # An output matrix may have more rows than the tokenizer has pieces.
-            scores = reader.vocabulary.scores(features)[:, : tally.n_pieces]
-            predicted = scores.topk(tally.top_k, dim=1).indices
-            tally.add(block_classes, read, block_words, predicted)
-        tally.next_words(len(classes))
+            reader.vocabulary.scores(block)[:, : len(tokenizer)].topk(top_k).indices
+            for block in pieces.features.split(BLOCK_WORDS)
+        ]
+        words = pieces.first_words
+        in_text = numpy.argsort(words)  # they come in the order of their batches
+        rows = torch.cat(predicted).cpu().numpy()[in_text].tolist()
+        read = pieces.piece_ids[in_text].tolist()
+        for class_, piece, best in zip(classes[words[in_text]].tolist(), read, rows):
+            tally.update((class_, piece, each) for each in best)
     return _spelled_counts(tally, list(names.values()), tokenizer, masked)
 
 
-class _Tally:
-    """Counts of (class, piece read, piece predicted), on the device until the end.
-
-    Beside each count stands where the three were first seen, in the order of the
-    text, which the order of the batches does not change.
-    """
-
-    def __init__(self, n_pieces: int, top_k: int):
-        self.n_pieces = n_pieces
-        self.top_k = top_k
-        self._first_word = 0
-        self._parts: List[Tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []
-        self._n_rows = 0
-
-    def add(
-        self,
-        classes: torch.Tensor,
-        read: torch.Tensor,
-        words: torch.Tensor,
-        predicted: torch.Tensor,
-    ) -> None:
-        """Count predictions. classes, read, words: int64 (n), class, piece id, and
-        index in the chunk of each word; predicted: int64 (n, top_k), piece ids."""
-        codes = (classes * self.n_pieces + read)[:, None] * self.n_pieces + predicted
-        ranks = torch.arange(self.top_k, device=words.device)
-        seen = (self._first_word + words)[:, None] * self.top_k + ranks
-        codes, seen = codes.flatten(), seen.flatten()
-        self._parts.append((codes, torch.ones_like(codes), seen))
-        self._n_rows += len(codes)
-        if self._n_rows > COMPACT_ROWS:
-            self._compact()
-            self._n_rows = 0
-
-    def next_words(self, n_words: int) -> None:
-        """Go on to the next chunk, after one of n_words words."""
-        self._first_word += n_words
-
-    def rows(self) -> numpy.ndarray:
-        """int64 (n, 4): class, piece read, piece predicted and count, in the order of
-        first appearance."""
-        if not self._parts:
-            return numpy.zeros((0, 4), dtype="int64")
-        self._compact()
-        codes, counts, seen = (part.cpu().numpy() for part in self._parts[0])
-        rest, predicted = numpy.divmod(codes, self.n_pieces)
-        classes, read = numpy.divmod(rest, self.n_pieces)
-        order = numpy.argsort(seen)
-        return numpy.stack([classes, read, predicted, counts], axis=1)[order]
-
-    def _compact(self) -> None:
-        codes, counts, seen = (torch.cat(part) for part in zip(*self._parts))
-        unique, place = torch.unique(codes, return_inverse=True)
-        zeros = torch.zeros_like(unique)
-        total = zeros.scatter_add(0, place, counts)
-        first = zeros.scatter_reduce(0, place, seen, "amin", include_self=False)
-        self._parts = [(unique, total, first)]
-
-
 def _spelled_counts(
-    tally: _Tally, labels: List[str], tokenizer: Any, masked: bool
+    tally: "Counter[Prediction]", labels: List[str], tokenizer: Any, masked: bool
 ) -> Counts:
     counts: Counts = {label: Counter() for label in labels}
     words: Dict[int, str] = {}
-    for class_, read, predicted, count in tally.rows().tolist():
+    for (class_, read, predicted), count in tally.items():
         piece = tokenizer.convert_ids_to_tokens(predicted)
         # What a masked word's place is called says nothing of the word.
         if not masked and piece in tokenizer.convert_ids_to_tokens(read):

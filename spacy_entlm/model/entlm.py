@@ -59,19 +59,7 @@ def build_entlm_v1(
         model's and the tokenizer's own configuration.
     RAISES (ValueError): If a setting has no such value.
     """
-    config = ModelConfig(
-        name=name,
-        get_spans=get_spans,
-        window=window,
-        stride=stride,
-        max_batch_pieces=max_batch_pieces,
-        precision=precision,
-        mixed_precision=mixed_precision,
-        multi_piece=multi_piece,
-        label_row_bias=label_row_bias,
-        transformer_config=transformer_config,
-        tokenizer_config=tokenizer_config,
-    )
+    config = ModelConfig(**locals())  # the settings have the same names
     return build_model(EntLMModel, config)
 
 

@@ -10,10 +10,9 @@ Key = Tuple[int, str]
 
 
 class FusedAdam(Optimizer):
-    """Thinc's optimizer; on a CPU `torch.optim.Adam(fused=True)` makes the step,
-    which goes through the weights once and takes a quarter of the time
-    (docs/architecture.md). With L2, clipping of single parameters, or arrays that PyTorch
-    cannot share, the step is Thinc's own."""
+    """Thinc's optimizer; on a CPU the step is that of `torch.optim.Adam(fused=True)`,
+    which goes through the weights once (docs/architecture.md). With L2, clipping of
+    single parameters, or arrays that PyTorch cannot share, it is Thinc's own."""
 
     # PyTorch's optimizer of each parameter: its state is there.
     fused: Dict[Key, Any]

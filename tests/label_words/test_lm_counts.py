@@ -99,7 +99,6 @@ def test_size_of_batches_changes_neither_counts_nor_order(
 def test_reading_in_chunks_changes_neither_counts_nor_order(reader, docs, monkeypatch):
     counts = count_predictions(reader, docs)
     monkeypatch.setattr(lm_counts, "CHUNK_WORDS", 10)
-    monkeypatch.setattr(lm_counts, "COMPACT_ROWS", 7)
     chunks = []
 
     def progress(items):

@@ -196,17 +196,7 @@ def build_tagger_v1(
     The settings are those of `spacy-entlm.EntLM.v1`.
     RAISES (ValueError): If a setting has no such value.
     """
-    config = ModelConfig(
-        name=name,
-        get_spans=get_spans,
-        window=window,
-        stride=stride,
-        max_batch_pieces=max_batch_pieces,
-        precision=precision,
-        mixed_precision=mixed_precision,
-        transformer_config=transformer_config,
-        tokenizer_config=tokenizer_config,
-    )
+    config = ModelConfig(**locals())  # the settings have the same names
     return build_model(TaggerModel, config)
 
 

@@ -1,13 +1,13 @@
 """Tags of a tagging scheme: from classes, from annotation, and back to entities."""
 
 from dataclasses import replace
-from typing import Any, Callable, Dict, Iterable, List, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Sequence
 
 import numpy
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ...decoding.io import find_entities, to_host
+from ...decoding.io import IODecoder, find_entities, to_host
 from ...decoding.types import DocEntities, LabelScores
 from ..examples import word_targets
 
@@ -63,16 +63,9 @@ def tag_targets(
     return numpy.where(targets >= 0, TAGS_OF_CLASS * targets + inner, targets)
 
 
-class BioDecoder:
+class BioDecoder(IODecoder):
     """Reads entities from BIO tags: one begins with a B, or with an I of another class
     than the word before. Its confidence is the mean over its words of p(tag)."""
-
-    needs_probs = False
-
-    def initialize(
-        self, get_examples: Callable[[], Iterable[Example]], labels: Tuple[str, ...]
-    ) -> None:
-        """There is nothing to learn."""
 
     def __call__(self, scores: LabelScores, docs: List[Doc]) -> List[DocEntities]:
         """Decode the words of some Docs.
@@ -84,11 +77,3 @@ class BioDecoder:
         classes = numpy.where(tags >= 0, tags // TAGS_OF_CLASS, tags)
         by_class: Dict[str, Any] = {"best": classes, "confidence": confidence}
         return find_entities(replace(scores, **by_class), docs, begins)
-
-    def to_bytes(self) -> bytes:
-        """Nothing was learned."""
-        return b""
-
-    def from_bytes(self, data: bytes) -> "BioDecoder":
-        """Nothing was learned."""
-        return self
