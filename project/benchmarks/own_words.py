@@ -4,8 +4,8 @@
         --test dev.jsonl --annotated distant.jsonl [--backbone LM] [--samples 6]
 
 For each sample of K examples a class, two trainings with the same seed: one with words
-that the backbone brings, one with those that `search --method data-lm --smoothing`
-finds in the annotated text. F1 on the test part for IO gold, and their paired difference.
+that the backbone brings, one with those that `search` finds in the annotated text (data
+and LM, smoothed). F1 on the test part for IO gold, and their paired difference.
 """
 
 import statistics

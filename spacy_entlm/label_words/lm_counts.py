@@ -62,7 +62,7 @@ def count_predictions(
     docs = list(docs)
     names = {ent.label: ent.label_ for doc in docs for ent in doc.ents}
     chunks = list(minibatch_by_words((doc for doc in docs if doc.ents), CHUNK_WORDS))
-    tally: "Counter[Prediction]" = Counter()  # in order of first appearance
+    tally: Counter[Prediction] = Counter()  # in order of first appearance
     for chunk in chunks if progress is None else progress(chunks):
         classes = word_classes(chunk, list(names))
         pieces = reader.read_words(

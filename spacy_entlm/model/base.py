@@ -270,7 +270,7 @@ class MaskedLMModel:
         rows = [numpy.zeros(0, dtype="int64")]
         for batch in iter_batches(windows, TRAINING_PIECES):
             flat = batch.rows.ravel()
-            positions = numpy.flatnonzero((flat >= 0) & windows.own[flat])
+            positions = numpy.flatnonzero((flat >= 0) & windows.read_here[flat])
             inputs.append(self._inputs(batch, positions))
             rows.append(flat[positions])
         return inputs, numpy.concatenate(rows)

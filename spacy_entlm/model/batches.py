@@ -48,7 +48,9 @@ def iter_batches(
             if max_padding is not None and padding > max_padding:
                 break
             end += 1
-        yield _batch(windows, order[begin:end], longest, by_window)
+        # In the order of the text: dropout then does not depend on lengths.
+        chosen = numpy.sort(order[begin:end])
+        yield _batch(windows, chosen, longest, by_window)
         begin = end
 
 

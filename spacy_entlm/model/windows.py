@@ -98,7 +98,7 @@ class Windows:
     ids: int64 (n_rows), piece ids.
     first_words, last_words: int64 (n_rows), the word (counted over the concatenated
         Docs) of a piece's first and last character; -1: special piece or space.
-    own: bool (n_rows), whether the piece's word is read from this window.
+    read_here: bool (n_rows), whether the piece's word is read from this window.
     starts, sizes: int64 (n_windows), where a window begins and how long it is.
     word_rows: int64 (n_words), row of the first piece of each word in the window
         from which it is read; -1 where a word has no piece.
@@ -109,7 +109,7 @@ class Windows:
     ids: numpy.ndarray
     first_words: numpy.ndarray
     last_words: numpy.ndarray
-    own: numpy.ndarray
+    read_here: numpy.ndarray
     starts: numpy.ndarray
     sizes: numpy.ndarray
     word_rows: numpy.ndarray
@@ -299,26 +299,28 @@ def _join(
     all_first = numpy.concatenate(first or empty)
     all_last = numpy.concatenate(last or empty)
     window_of_row = numpy.repeat(numpy.arange(len(parts)), sizes)
-    own = all_first >= 0
-    own[own] = best_window[all_first[own]] == window_of_row[own]
-    word_rows = _word_rows(all_first, all_last, own, len(best_window))
+    here = all_first >= 0
+    here[here] = best_window[all_first[here]] == window_of_row[here]
+    word_rows = _word_rows(all_first, all_last, here, len(best_window))
     all_ids = numpy.concatenate(ids or empty)
     return Windows(
-        all_ids, all_first, all_last, own, starts, sizes, word_rows, lengths, n_cut
+        all_ids, all_first, all_last, here, starts, sizes, word_rows, lengths, n_cut
     )
 
 
 def _word_rows(
-    first: numpy.ndarray, last: numpy.ndarray, own: numpy.ndarray, n_words: int
+    first: numpy.ndarray, last: numpy.ndarray, here: numpy.ndarray, n_words: int
 ) -> numpy.ndarray:
     """Row of each word's first piece. A word inside a piece that began in an earlier
     word ("cannot" as two tokens and one piece) is read from that piece."""
     word_rows = numpy.full(n_words, NONE, dtype="int64")
-    rows = numpy.flatnonzero(own)[::-1]
+    rows = numpy.flatnonzero(here)[::-1]
     word_rows[first[rows]] = rows  # from the back: a word's first piece comes last
     # From the window of the earlier word if the piece is there, else from any.
     across = last > first
-    for row in numpy.append(numpy.flatnonzero(across & own), numpy.flatnonzero(across)):
+    for row in numpy.append(
+        numpy.flatnonzero(across & here), numpy.flatnonzero(across)
+    ):
         inner = numpy.arange(first[row] + 1, last[row] + 1)
         word_rows[inner[word_rows[inner] < 0]] = row
     return word_rows
@@ -348,7 +350,7 @@ def mask_words(windows: Windows, mask_id: int) -> Windows:
         ids=numpy.where(hidden, mask_id, windows.ids[rows]),
         first_words=first,
         last_words=last,
-        own=hidden,
+        read_here=hidden,
         starts=starts,
         sizes=sizes,
         word_rows=word_rows,

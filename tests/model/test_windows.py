@@ -160,7 +160,7 @@ def test_words_that_hold_spaces_are_read_at_their_first_piece(
 def test_a_word_carries_loss_in_one_window_only(tokenizer, text, layout):
     doc = NLP.make_doc(text)
     cut = read(doc, tokenizer, layout)
-    rows = numpy.flatnonzero(cut.own)
+    rows = numpy.flatnonzero(cut.read_here)
     window = numpy.searchsorted(cut.starts, rows, side="right")
     pairs = set(zip(cut.first_words[rows].tolist(), window.tolist()))
     words = {word for word, _ in pairs}
@@ -271,7 +271,7 @@ def test_masking_hides_one_word_and_nothing_else(tokenizer, text, layout, data):
         assert masked.ids[row] == MASK_ID
         expected = numpy.where(of_word, MASK_ID, ids)
         assert masked.ids[span].tolist() == expected.tolist()
-        assert masked.own[span].tolist() == of_word.tolist()
+        assert masked.read_here[span].tolist() == of_word.tolist()
 
 
 def test_piece_of_two_words_gives_both_a_row(bert, load_network):
