@@ -35,7 +35,7 @@ ENTITY_SHARE = 0.15
 TRIAL_DOCUMENTS, TRIAL_WORDS = 32, 300
 # Words by which is measured how many of them the vocabulary decides.
 SHARE_WORDS = 4000
-PIPE_BATCH = 256
+PIPE_BATCH = 1000
 HF_BATCH = 32
 # Texts of more pieces go through the Hugging Face pipeline in windows that overlap by
 # a quarter, as ours do.

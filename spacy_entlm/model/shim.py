@@ -23,8 +23,8 @@ MAX_GRADIENT_NORM = 1.0
 CLIP_EPS = 1e-6
 # What the network reads at once: ids and mask (n_windows, longest), positions (n).
 Inputs = Tuple[torch.Tensor, torch.Tensor, torch.Tensor]
-# Set in a process that was forked.
-_forked = False
+# How often this process has been forked off, counting its ancestors.
+_n_forks = 0
 
 
 class MaskedLMShim(PyTorchShim):
@@ -63,6 +63,12 @@ class MaskedLMShim(PyTorchShim):
         self._deserialize_model = self._deserialize
         self._precision = precision
         self._n_pieces = 0
+        self._n_forks = _n_forks
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        """Take what was pickled, by whatever process: it has not been forked since."""
+        self.__dict__.update(state)
+        self._n_forks = _n_forks
 
     @property
     def network(self) -> Any:
@@ -87,9 +93,17 @@ class MaskedLMShim(PyTorchShim):
         """float16 has too small a range for gradients as they are."""
         return self.training_dtype == torch.float16
 
+    def _spare_threads_of_fork(self) -> None:
+        """Compute with one thread where the process was forked after this was made,
+        from the first tensor on: the threads of a parent that has used PyTorch are gone
+        after a fork, and waiting for them never ends."""
+        if self._n_forks != _n_forks:
+            torch.set_num_threads(1)
+            self._n_forks = _n_forks
+
     def features(self, inputs: Inputs) -> torch.Tensor:
         """Features without gradients, at the precision asked for."""
-        _spare_threads_of_fork()
+        self._spare_threads_of_fork()
         network = self._model
         if network.training:  # it walks through all modules, batch by batch
             network.eval()
@@ -108,7 +122,7 @@ class MaskedLMShim(PyTorchShim):
             that of one batch.
         RETURNS: float32 (n, width), of all batches; the callback.
         """
-        _spare_threads_of_fork()
+        self._spare_threads_of_fork()
         network = self._model
         network.train()
         with autocast(self.device, self.training_dtype):
@@ -269,18 +283,8 @@ def _take_weights(parameter: torch.nn.Parameter, weights: Any) -> None:
 
 
 def _note_fork() -> None:
-    global _forked
-    _forked = True
-
-
-def _spare_threads_of_fork() -> None:
-    """Compute with one thread in a forked worker, from its first tensor on: the threads
-    of a parent that has used PyTorch are gone after a fork, and waiting for them never
-    ends."""
-    global _forked
-    if _forked:
-        torch.set_num_threads(1)
-        _forked = False
+    global _n_forks
+    _n_forks += 1
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork

@@ -87,3 +87,42 @@ def test_two_processes_give_what_one_gives(all_of_them, tmp_path, method):
     assert result["equal"]
     people = [[0, 1, "PER"], [2, 3, "PER"], [4, 5, "PER"]]
     assert result["found"] == dict.fromkeys(sorted(FACTORIES), people)
+
+
+OWN_PROCESS = """
+import json
+import multiprocessing
+import sys
+
+import torch
+
+
+def work(folder, queue):
+    import spacy
+
+    torch.set_num_threads(2)
+    nlp = spacy.load(folder)
+    queue.put([len(nlp("Mary and John met Peter .").ents), torch.get_num_threads()])
+
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    process = context.Process(target=work, args=(sys.argv[1], queue))
+    process.start()
+    print(json.dumps(queue.get(timeout=60)))
+    process.join()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_pipeline_that_a_forked_process_loads_itself_has_all_threads(
+    saved_folder, tmp_path
+):
+    """As under a web server that forks its workers first."""
+    script = tmp_path / "script.py"
+    script.write_text(OWN_PROCESS)
+    command = [sys.executable, str(script), str(saved_folder("entlm_ner"))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=90)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == [3, 2]
