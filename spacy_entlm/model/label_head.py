@@ -24,6 +24,11 @@ class LabelHead(torch.nn.Module):
         self.rows.append(torch.nn.Parameter(row))
         self.biases.append(torch.nn.Parameter(bias))
 
+    def extend(self, rows: Rows) -> None:
+        """Add classes with rows in new memory."""
+        for row, bias in zip(rows.weight, cast(torch.Tensor, rows.bias)):
+            self.add(row.clone(), bias.reshape(1).clone())
+
     def stacked(self, like: torch.Tensor) -> Rows:
         """The rows of all classes, without gradients.
 

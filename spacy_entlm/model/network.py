@@ -20,11 +20,67 @@ from .label_head import LabelHead
 from .tensor_files import load_tensors, save_tensors
 
 LABEL_ROWS_FILE = "label_rows.safetensors"
-# Rows of all label rows in one tensor; their order is that of the label words.
+# In a file of rows.
 ROWS_KEY, BIASES_KEY = "rows", "biases"
 
 
-class EntLMNetwork(torch.nn.Module):
+class LabelNetwork(torch.nn.Module):
+    """A masked LM with one row for each label; a subclass knows the rows beside them,
+    `forward`, and the files of both."""
+
+    def __init__(self, masked_lm: MaskedLM):
+        super().__init__()
+        self.masked_lm = masked_lm
+        self.head = LabelHead()
+
+    @property
+    def tokenizer(self) -> Any:
+        """The fast tokenizer."""
+        return self.masked_lm.tokenizer
+
+    @property
+    def vocabulary(self) -> Rows:
+        """The rows that stand for no label."""
+        raise NotImplementedError
+
+    @property
+    def label_rows(self) -> Rows:
+        """The rows of all labels, without gradients."""
+        return self.head.stacked(self.vocabulary.weight)
+
+    def no_features(self) -> torch.Tensor:
+        """Features of no piece: not every backbone takes an empty batch."""
+        return self.vocabulary.weight[:0].float()
+
+    def save(self, folder: Path) -> None:
+        """Write the masked LM's files, and those of the rows."""
+        self.masked_lm.save(folder)
+        self.save_rows(folder)
+
+    @classmethod
+    def load(cls, folder: Path, **configs: Optional[Dict[str, Any]]) -> Any:
+        """Read what `save` wrote.
+
+        folder (Path): The folder.
+        transformer_config, tokenizer_config (Optional[Dict[str, Any]]): Replace
+            settings of the saved configurations.
+        RAISES (BackboneError, LabelWordError): If a file is missing or broken, or
+            they do not fit each other.
+        """
+        network = cls(load_masked_lm(folder, strict=True, **configs))
+        network.load_rows(folder)
+        return network
+
+    def save_rows(self, folder: Path) -> None:
+        """Write the labels and all rows that are not the masked LM's."""
+        raise NotImplementedError
+
+    def load_rows(self, folder: Path) -> None:
+        """Read what `save_rows` wrote."""
+        raise NotImplementedError
+
+
+class EntLMNetwork(LabelNetwork):
     """A masked LM whose output matrix has one more row for each class.
 
     The label rows live beside the output matrix only: the tokenizer and the input
@@ -32,9 +88,7 @@ class EntLMNetwork(torch.nn.Module):
     """
 
     def __init__(self, masked_lm: MaskedLM):
-        super().__init__()
-        self.masked_lm = masked_lm
-        self.head = LabelHead()
+        super().__init__(masked_lm)
         self.label_words: LabelWords = {}
 
     def forward(
@@ -55,23 +109,9 @@ class EntLMNetwork(torch.nn.Module):
         return features.float()
 
     @property
-    def tokenizer(self) -> Any:
-        """The fast tokenizer."""
-        return self.masked_lm.tokenizer
-
-    @property
     def vocabulary(self) -> Rows:
         """The output matrix."""
         return Rows(self.masked_lm.decoder.weight, self.masked_lm.decoder.bias)
-
-    @property
-    def label_rows(self) -> Rows:
-        """The rows of all classes, without gradients."""
-        return self.head.stacked(self.masked_lm.decoder.weight)
-
-    def no_features(self) -> torch.Tensor:
-        """Features of no piece: not every backbone takes an empty batch."""
-        return self.masked_lm.decoder.weight[:0].float()
 
     @property
     def n_vocab(self) -> int:
@@ -101,48 +141,31 @@ class EntLMNetwork(torch.nn.Module):
             self.head.add(row if given is None else given.to(row), bias)
             self.label_words[label] = new[label]
 
-    def save(self, folder: Path) -> None:
-        """Write the masked LM's files, the label words and the label rows."""
-        self.masked_lm.save(folder)
+    def save_rows(self, folder: Path) -> None:
+        """Write the label words and the label rows."""
         text = json.dumps(self.label_words, ensure_ascii=False, indent=1)
         (folder / LABEL_WORDS_FILE).write_text(text + "\n", encoding="utf8")
-        rows = self.label_rows
-        save_tensors(
-            folder / LABEL_ROWS_FILE,
-            {ROWS_KEY: rows.weight, BIASES_KEY: cast(torch.Tensor, rows.bias)},
-        )
+        save_rows(folder / LABEL_ROWS_FILE, self.label_rows)
 
-    @classmethod
-    def load(
-        cls,
-        folder: Path,
-        *,
-        transformer_config: Optional[Dict[str, Any]] = None,
-        tokenizer_config: Optional[Dict[str, Any]] = None,
-    ) -> "EntLMNetwork":
-        """Read what `save` wrote.
+    def load_rows(self, folder: Path) -> None:
+        """Read what `save_rows` wrote."""
+        self.label_words = read_label_words(folder / LABEL_WORDS_FILE, tags=False)
+        n_labels, width = len(self.label_words), self.masked_lm.width
+        self.head.extend(load_rows(folder / LABEL_ROWS_FILE, n_labels, width))
 
-        folder (Path): The folder.
-        transformer_config, tokenizer_config (Optional[Dict[str, Any]]): Replace
-            settings of the saved configurations.
-        RAISES (BackboneError, LabelWordError): If a file is missing or broken, or
-            they do not fit each other.
-        """
-        network = cls(
-            load_masked_lm(
-                folder,
-                transformer_config=transformer_config,
-                tokenizer_config=tokenizer_config,
-                strict=True,
-            )
-        )
-        label_words = read_label_words(folder / LABEL_WORDS_FILE, tags=False)
-        n_labels = len(label_words)
-        width = network.masked_lm.width
-        shapes = {ROWS_KEY: (n_labels, width), BIASES_KEY: (n_labels,)}
-        tensors = load_tensors(folder / LABEL_ROWS_FILE, shapes)
-        rows, biases = tensors[ROWS_KEY], tensors[BIASES_KEY]
-        for row, bias in zip(rows, biases):
-            network.head.add(row.clone(), bias.reshape(1).clone())
-        network.label_words = label_words
-        return network
+
+def save_rows(path: Path, rows: Rows) -> None:
+    """Write rows and their biases, in the order of their labels."""
+    save_tensors(
+        path, {ROWS_KEY: rows.weight, BIASES_KEY: cast(torch.Tensor, rows.bias)}
+    )
+
+
+def load_rows(path: Path, n_rows: int, width: int) -> Rows:
+    """Read what `save_rows` wrote.
+
+    RAISES (BackboneError): If the file is missing or broken, or there are other rows.
+    """
+    shapes = {ROWS_KEY: (n_rows, width), BIASES_KEY: (n_rows,)}
+    tensors = load_tensors(path, shapes)
+    return Rows(tensors[ROWS_KEY], tensors[BIASES_KEY])

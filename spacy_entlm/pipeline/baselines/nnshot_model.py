@@ -71,9 +71,9 @@ class NNShotNetwork(TaggerNetwork):
             scores[:, tag] = 2 * part.amax(dim=1) - 2
         return scores
 
-    def save(self, folder: Path) -> None:
-        """Write the tagger's files and the index, if there is one."""
-        super().save(folder)
+    def save_rows(self, folder: Path) -> None:
+        """Write the tagger's rows and the index, if there is one."""
+        super().save_rows(folder)
         if self.has_index:
             tensors = {
                 FEATURES_KEY: self.support_features,
@@ -81,8 +81,9 @@ class NNShotNetwork(TaggerNetwork):
             }
             save_tensors(folder / SUPPORT_FILE, tensors)
 
-    def _load_rows(self, folder: Path) -> None:
-        super()._load_rows(folder)
+    def load_rows(self, folder: Path) -> None:
+        """Read what `save_rows` wrote."""
+        super().load_rows(folder)
         path = folder / SUPPORT_FILE
         if path.exists():  # a tagger's files have none
             width = self.outside.weight.shape[1]

@@ -5,7 +5,7 @@ EntLM; the features are the encoder's, not those of the masked LM's head.
 """
 
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, cast
 
 import numpy
 import srsly
@@ -13,7 +13,6 @@ import torch
 from spacy.tokens import Doc, Span
 
 from ...backbones.errors import BackboneError
-from ...backbones.loading import load_masked_lm
 from ...backbones.masked_lm import MaskedLM
 from ...decoding.types import LabelScores
 from ...label_words.rows import Rows
@@ -25,23 +24,20 @@ from ...model.base import (
     build_model,
     mean_loss,
 )
-from ...model.label_head import LabelHead
 from ...model.label_scores import WordScores
+from ...model.network import LabelNetwork, load_rows, save_rows
 from ...model.objective import label_cross_entropy
-from ...model.tensor_files import load_tensors, save_tensors
 from ...model.types import NO_TARGET, PieceFeatures, PieceGradient
 
 TAGS_FILE = "tags.json"
 ROWS_FILE = "tag_rows.safetensors"
-# In that file: the row of "no entity" first, then those of the tags.
-ROWS_KEY, BIASES_KEY = "rows", "biases"
 # Settings of backbones for dropout before a linear layer and for initial values, as
 # transformers' models for token classification take them.
 DROPOUT_SETTINGS = ("classifier_dropout", "hidden_dropout_prob", "dropout")
 RANGE_SETTING, DEFAULT_RANGE = "initializer_range", 0.02
 
 
-class TaggerNetwork(torch.nn.Module):
+class TaggerNetwork(LabelNetwork):
     """The encoder of a masked LM with one row for each tag and one for no entity.
 
     All rows are new. Each tag's is a parameter of its own, so that tags can be added.
@@ -51,8 +47,7 @@ class TaggerNetwork(torch.nn.Module):
         """masked_lm (MaskedLM): Its head stays as it is, and is not used.
         RAISES (BackboneError): If it has no encoder of its own.
         """
-        super().__init__()
-        self.masked_lm = masked_lm
+        super().__init__(masked_lm)
         config = masked_lm.body.config
         if masked_lm.body.base_model is masked_lm.body:
             raise BackboneError(
@@ -64,7 +59,6 @@ class TaggerNetwork(torch.nn.Module):
         self.dropout = next((rate for rate in rates if rate is not None), 0.0)
         self.outside = torch.nn.Linear(config.hidden_size, 1)
         self.outside.weight.data, self.outside.bias.data = self._new_row()
-        self.head = LabelHead()
         self.tags: List[str] = []
 
     def _new_row(self) -> Tuple[torch.Tensor, torch.Tensor]:
@@ -94,23 +88,9 @@ class TaggerNetwork(torch.nn.Module):
         return torch.nn.functional.dropout(features, self.dropout, self.training)
 
     @property
-    def tokenizer(self) -> Any:
-        """The fast tokenizer."""
-        return self.masked_lm.tokenizer
-
-    @property
     def vocabulary(self) -> Rows:
         """The row of "no entity", in the place of the vocabulary's."""
         return Rows(self.outside.weight, self.outside.bias)
-
-    @property
-    def label_rows(self) -> Rows:
-        """The rows of all tags, without gradients."""
-        return self.head.stacked(self.outside.weight)
-
-    def no_features(self) -> torch.Tensor:
-        """Features of no piece: not every backbone takes an empty batch."""
-        return self.outside.weight[:0].float()
 
     def add_tags(self, tags: Iterable[str]) -> None:
         """Add tags with rows at initial values."""
@@ -128,56 +108,25 @@ class TaggerNetwork(torch.nn.Module):
         parts = [rows.scores(features) for rows in (self.vocabulary, self.label_rows)]
         return torch.cat(parts, dim=1)
 
-    def save(self, folder: Path) -> None:
-        """Write the masked LM's files, the tags and their rows."""
-        self.masked_lm.save(folder)
+    def save_rows(self, folder: Path) -> None:
+        """Write the tags and their rows, after that of "no entity"."""
         srsly.write_json(folder / TAGS_FILE, self.tags)
-        weight = torch.cat(
-            [self.outside.weight, *(row[None] for row in self.head.rows)]
-        )
+        weight = torch.cat([self.outside.weight, self.label_rows.weight])
         bias = torch.cat([self.outside.bias, *self.head.biases])
-        save_tensors(folder / ROWS_FILE, {ROWS_KEY: weight, BIASES_KEY: bias})
+        save_rows(folder / ROWS_FILE, Rows(weight, bias))
 
-    @classmethod
-    def load(
-        cls,
-        folder: Path,
-        *,
-        transformer_config: Optional[Dict[str, Any]] = None,
-        tokenizer_config: Optional[Dict[str, Any]] = None,
-    ) -> "TaggerNetwork":
-        """Read what `save` wrote.
-
-        folder (Path): The folder.
-        transformer_config, tokenizer_config (Optional[Dict[str, Any]]): Replace
-            settings of the saved configurations.
-        RAISES (BackboneError): If a file is missing or broken, or they do not fit.
-        """
-        network = cls(
-            load_masked_lm(
-                folder,
-                transformer_config=transformer_config,
-                tokenizer_config=tokenizer_config,
-                strict=True,
-            )
-        )
-        network._load_rows(folder)
-        return network
-
-    def _load_rows(self, folder: Path) -> None:
+    def load_rows(self, folder: Path) -> None:
+        """Read what `save_rows` wrote."""
         try:
-            tags = srsly.read_json(folder / TAGS_FILE)
-        except (OSError, ValueError) as err:
+            self.tags = list(srsly.read_json(folder / TAGS_FILE))
+        except (OSError, ValueError, TypeError) as err:
             path = folder / TAGS_FILE
             raise BackboneError(f"Cannot read the tags {path}: {err}") from err
-        n_rows, width = 1 + len(tags), self.outside.weight.shape[1]
-        shapes = {ROWS_KEY: (n_rows, width), BIASES_KEY: (n_rows,)}
-        tensors = load_tensors(folder / ROWS_FILE, shapes)
-        rows, biases = tensors[ROWS_KEY], tensors[BIASES_KEY]
-        self.outside.weight.data, self.outside.bias.data = rows[:1], biases[:1]
-        for row, bias in zip(rows[1:], biases[1:]):
-            self.head.add(row.clone(), bias.reshape(1).clone())
-        self.tags = list(tags)
+        width = self.outside.weight.shape[1]
+        rows = load_rows(folder / ROWS_FILE, 1 + len(self.tags), width)
+        weight, bias = rows.weight, cast(torch.Tensor, rows.bias)
+        self.outside.weight.data, self.outside.bias.data = weight[:1], bias[:1]
+        self.head.extend(Rows(weight[1:], bias[1:]))
 
 
 def build_tagger_v1(
