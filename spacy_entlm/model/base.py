@@ -40,7 +40,7 @@ MIN_BATCH_PIECES = 16
 # fits its caches is slower (docs/speed.md); another device wants enough to be busy.
 CPU_BATCH_PIECES, BATCH_PIECES = 1024, 8192
 # Padding of a batch that costs less than beginning another one, in pieces.
-CPU_BATCH_PADDING, BATCH_PADDING = 160, 2048
+CPU_BATCH_PADDING, BATCH_PADDING = 80, 2048
 # Most pieces whose inner values are kept for a backward pass, padding counted.
 TRAINING_PIECES = 4096
 

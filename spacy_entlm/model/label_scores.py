@@ -13,14 +13,14 @@ import torch
 
 from ..decoding.types import NO_LABEL
 from ..label_words.rows import Rows
-from .objective import BLOCK_ROWS
 
 # A word's own piece must win by more than rounding.
 MARGIN = 1e-3
 # Words that are compared with their own pieces at once.
 COMPARED_WORDS = 8192
-# Rows of an output matrix that are multiplied at once on a CPU: with all of them a
-# product takes a quarter to a third longer (docs/speed.md).
+# Words that are scored at once, against so many rows of the vocabulary on a CPU: with
+# half the words, or all rows, it takes half as long again (docs/architecture.md).
+BLOCK_WORDS = 512
 CPU_CHUNK_ROWS = 1024
 
 
@@ -83,7 +83,7 @@ def score_words(
         if margin < math.inf:
             left = rows_where(label.amax(1) > _own_scores(x, ids, vocabulary) - margin)
             x, label, index = x[left], label[left], index[left]
-        blocks = (part.split(BLOCK_ROWS) for part in (x, label, index))
+        blocks = (part.split(BLOCK_WORDS) for part in (x, label, index))
         for x_block, label_block, word_block in zip(*blocks):
             _score_block(scores, x_block, label_block, word_block, vocabulary)
     return scores

@@ -7,8 +7,12 @@ from hypothesis import strategies as st
 
 from spacy_entlm.label_words.rows import Rows
 from spacy_entlm.model import label_scores
-from spacy_entlm.model.label_scores import CPU_CHUNK_ROWS, score_words, summarise
-from spacy_entlm.model.objective import BLOCK_ROWS
+from spacy_entlm.model.label_scores import (
+    BLOCK_WORDS,
+    CPU_CHUNK_ROWS,
+    score_words,
+    summarise,
+)
 
 DIM = 6
 # Scores closer than this may fall either way: rounding.
@@ -116,7 +120,7 @@ def test_classes_below_the_floor_are_left_out_and_nothing_else(seed, floor):
 
 @pytest.mark.parametrize("need_probs", [True, False])
 def test_more_rows_than_a_block_holds(need_probs):
-    parts = random_rows(1, 2 * BLOCK_ROWS + 5)
+    parts = random_rows(1, 2 * BLOCK_WORDS + 5)
     check_against_dense(parts, label_bias=3.0, need_probs=need_probs)
 
 
