@@ -113,11 +113,6 @@ class EntLMNetwork(LabelNetwork):
         """The output matrix."""
         return Rows(self.masked_lm.decoder.weight, self.masked_lm.decoder.bias)
 
-    @property
-    def n_vocab(self) -> int:
-        """Rows of the output matrix."""
-        return self.masked_lm.decoder.weight.shape[0]
-
     def add_labels(
         self,
         label_words: LabelWords,

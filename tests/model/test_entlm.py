@@ -52,7 +52,7 @@ def plain_loss(network, docs, targets, pieces):
         assert pieces.piece_ids[chosen].tolist() == own
         word_targets = targets[words[chosen]]
         expected = numpy.where(
-            word_targets >= 0, network.n_vocab + word_targets, numpy.array(own)
+            word_targets >= 0, len(network.vocabulary) + word_targets, numpy.array(own)
         )
         carries = word_targets != NO_TARGET
         inputs = torch.tensor([[*prefix, *own, *suffix]])
@@ -127,7 +127,7 @@ def test_tied_matrix_gets_the_gradients_of_both_its_uses(bert_nlp, texts):
     from_output = gradient.vocabulary.weight.clone()
     backprop(gradient)
     both = network.vocabulary.weight.grad
-    unused = numpy.setdiff1d(numpy.arange(network.n_vocab), pieces.piece_ids)
+    unused = numpy.setdiff1d(numpy.arange(len(network.vocabulary)), pieces.piece_ids)
     cls = network.tokenizer.cls_token_id
     assert not torch.equal(both[cls], from_output[cls])
     unused = unused[~numpy.isin(unused, network.tokenizer.all_special_ids)]

@@ -132,7 +132,7 @@ def test_signs_of_the_model_are_plain_text(started, monkeypatch):
         seen = seen_by_network(started, text, monkeypatch)
         assert seen
         assert not special & set(seen)
-        assert max(seen) < network.n_vocab
+        assert max(seen) < len(network.vocabulary)
 
 
 def test_sign_of_the_model_is_spelled_out(bert, start_nlp, monkeypatch):
