@@ -22,8 +22,8 @@ PRIVATE = {
 # Where one of these is meant: in a forked worker, and in processes that are our own.
 ALLOWED = {
     ("model/shim.py", "the number of threads"),
-    ("benchmark/workers.py", "the number of threads"),
-    ("benchmark/workers.py", "a variable of the environment"),
+    ("evaluation/compare/workers.py", "the number of threads"),
+    ("evaluation/compare/workers.py", "a variable of the environment"),
 }
 
 

@@ -45,12 +45,13 @@ from spacy.tokens import Doc
 from template_ner import TemplateNER, Templates, count_queries
 from template_ner import load as load_template_model
 
-from spacy_entlm.benchmark.cells import Planner, make_jobs
-from spacy_entlm.benchmark.config import make_config
-from spacy_entlm.benchmark.data import DatasetReader
-from spacy_entlm.benchmark.times import BEST, PAPER_BATCH, decoding_table
-from spacy_entlm.benchmark.train import adopt_training, train_cell
-from spacy_entlm.cli._util import atomic_output, one_line_errors
+from spacy_entlm.cli._util import one_line_errors
+from spacy_entlm.evaluation.compare.cells import Planner, make_jobs
+from spacy_entlm.evaluation.compare.config import make_config
+from spacy_entlm.evaluation.compare.data import DatasetReader
+from spacy_entlm.evaluation.compare.times import BEST, PAPER_BATCH, decoding_table
+from spacy_entlm.evaluation.compare.train import adopt_training, train_cell
+from spacy_entlm.files.file import write_file
 
 METHODS = ["bert_tagger", "nnshot", "structshot", "entlm", "entlm_struct"]
 TEMPLATE = "template_ner"
@@ -143,7 +144,7 @@ def main(
             "rounds": rounds,
             "versions": {"torch": torch.__version__, "spacy": spacy.__version__},
         }
-        with atomic_output(out) as temporary:
+        with write_file(out) as temporary:
             text = json.dumps(result, indent=1) + "\n"
             temporary.write_text(text, encoding="utf8")
         print(decoding_table(result).to_markdown())

@@ -25,7 +25,8 @@ from safetensors.torch import load_file
 from tqdm import tqdm
 from transformers import AutoTokenizer
 
-from spacy_entlm.cli._util import atomic_output, one_line_errors
+from spacy_entlm.cli._util import one_line_errors
+from spacy_entlm.files.file import write_file
 
 COMPONENT = "entlm_ner"
 WANTED = 1.5
@@ -60,7 +61,7 @@ def main(
     beyond = medians["pipeline"] - medians["empty pipeline"]
     ratio = beyond / (medians["weights"] + medians["tokenizer"])
     results = {"milliseconds": milliseconds, "ratio": ratio, "weights": str(weights)}
-    with atomic_output(out) as path:
+    with write_file(out) as path:
         path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf8")
     for name, median in medians.items():
         print(f"{name:16} {median:7.1f} ms")

@@ -30,8 +30,8 @@ from ahocorasick_rs import BytesAhoCorasick
 from spacy.matcher import PhraseMatcher
 from spacy.tokens import Doc
 
+from spacy_entlm.files.text import read_lines
 from spacy_entlm.lexicon.entries import Entry
-from spacy_entlm.lexicon.files import read_lines
 from spacy_entlm.lexicon.match import EXACT, LexiconMatcher, encode
 from spacy_entlm.lexicon.readers import read_lexicon
 

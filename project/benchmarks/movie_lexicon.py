@@ -8,8 +8,8 @@ from typing import Iterable, Iterator, List, Set
 
 from spacy.lang.en.stop_words import STOP_WORDS
 
+from spacy_entlm.files.text import read_lines
 from spacy_entlm.lexicon.entries import Entry, clean_name, merge_entries
-from spacy_entlm.lexicon.files import read_lines
 from spacy_entlm.lexicon.readers import read_lexicon
 
 # A title may be any word: what is also a genre, a year or a person is that.

@@ -24,8 +24,8 @@ from spacy.training import Example
 from tqdm import tqdm
 
 from spacy_entlm.corpus.readers import read_docs
+from spacy_entlm.evaluation.scoring import score_entities
 from spacy_entlm.model.precision import fastest_precision
-from spacy_entlm.scoring import score_entities
 
 BATCH_SIZE = 256
 

@@ -21,11 +21,12 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 import spacy_entlm
-from spacy_entlm.cli._util import atomic_output, one_line_errors
+from spacy_entlm.cli._util import one_line_errors
 from spacy_entlm.corpus.readers import read_docs
 from spacy_entlm.corpus.sampling import sample_exact
+from spacy_entlm.evaluation.scoring import score_entities
+from spacy_entlm.files.file import write_file
 from spacy_entlm.label_words.words import read_label_words
-from spacy_entlm.scoring import score_entities
 
 
 def main(
@@ -60,7 +61,7 @@ def main(
             "gain": statistics.mean(gains),
             "standard_error": error,
         }
-        with atomic_output(out) as temporary:
+        with write_file(out) as temporary:
             srsly.write_json(temporary, result)
         typer.echo(f"own words: {result['gain']:+.2f} (standard error {error})")
 

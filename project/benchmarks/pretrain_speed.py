@@ -29,6 +29,7 @@ from transformers import (
 )
 
 from spacy_entlm.backbones.loading import load_masked_lm
+from spacy_entlm.corpus.texts import read_texts
 from spacy_entlm.pretraining.checkpoint import State
 from spacy_entlm.pretraining.loop import Training
 from spacy_entlm.pretraining.masking import Masker
@@ -36,7 +37,6 @@ from spacy_entlm.pretraining.optimization import make_optimizer
 from spacy_entlm.pretraining.pieces import write_pieces
 from spacy_entlm.pretraining.sequences import PackedSequences
 from spacy_entlm.pretraining.settings import Settings
-from spacy_entlm.pretraining.text import read_text
 
 # Updates of a round that are not counted.
 WARM_UP = 1
@@ -100,7 +100,7 @@ def _sequences(
 ) -> PackedSequences:
     masked_lm = load_masked_lm(backbone)
     store = write_pieces(
-        read_text(text), masked_lm, folder, held_out=0.0, count=lambda n: None
+        read_texts(text), masked_lm, folder, held_out=0.0, count=lambda n: None
     )
     prefix, suffix = masked_lm.special_pieces()
     stream = store.array("train")

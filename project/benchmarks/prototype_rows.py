@@ -34,8 +34,8 @@ from tqdm import tqdm
 import spacy_entlm
 from spacy_entlm.corpus.readers import read_docs
 from spacy_entlm.corpus.sampling import sample_exact
+from spacy_entlm.evaluation.scoring import score_entities
 from spacy_entlm.label_words.search import OUTSIDE, search_data
-from spacy_entlm.scoring import score_entities
 
 SHOTS, MIN_WORDS = 5, 10
 VARIANTS = ("multi_piece", "features", "predictions")

@@ -25,8 +25,9 @@ from spacy.tokens import Doc
 from tqdm import tqdm
 
 import spacy_entlm
-from spacy_entlm.cli._util import atomic_output, one_line_errors
+from spacy_entlm.cli._util import one_line_errors
 from spacy_entlm.corpus.readers import read_docs
+from spacy_entlm.files.file import write_file
 from spacy_entlm.label_words.words import read_label_words
 
 COMPONENT = "entlm_ner"
@@ -57,7 +58,7 @@ def main(
         docs = [_unannotated(doc) for doc in gold][: limit or None]
         results = compare(nlp, docs, precision)
     results["sentences"], results["precision"] = len(docs), precision
-    with atomic_output(out) as path:
+    with write_file(out) as path:
         path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf8")
     print(
         f"{results['sentences']:,} sentences, {results['words']:,} words, of which "

@@ -41,7 +41,8 @@ from speed_table import markdown
 from speed_texts import Source, count_words, some_of
 
 from spacy_entlm.backbones.names import resolve_backbone
-from spacy_entlm.cli._util import atomic_output, one_line_errors
+from spacy_entlm.cli._util import one_line_errors
+from spacy_entlm.files.file import write_file
 
 METHODS = ["entlm", "tagger", "hf", "spacy", "dense_8", "dense_32", "encoder"]
 AUTO_METHODS = ["entlm_auto", "tagger_auto", "encoder_auto"]
@@ -339,9 +340,9 @@ def _earlier(out: Path, machine: Dict[str, Any], fresh: bool) -> Dict[str, Any]:
 
 
 def _write(out: Path, results: Dict[str, Any]) -> None:
-    with atomic_output(out) as path:
+    with write_file(out) as path:
         path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf8")
-    with atomic_output(out.with_suffix(".md")) as path:
+    with write_file(out.with_suffix(".md")) as path:
         path.write_text(markdown(results), encoding="utf8")
 
 

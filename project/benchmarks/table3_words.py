@@ -19,10 +19,10 @@ from movie_lexicon import movie_lexicon
 from spacy.tokens import Doc
 from tqdm import tqdm
 
-from spacy_entlm.benchmark.config import BenchmarkConfig, read_config
-from spacy_entlm.benchmark.data import DatasetReader
-from spacy_entlm.benchmark.words import WordFinder, write_words
 from spacy_entlm.corpus.readers import read_docs
+from spacy_entlm.evaluation.compare.config import BenchmarkConfig, read_config
+from spacy_entlm.evaluation.compare.data import DatasetReader
+from spacy_entlm.evaluation.compare.words import WordFinder, write_words
 from spacy_entlm.label_words.search import METHODS, TOP_K, SearchSettings
 from spacy_entlm.label_words.words import LabelWords
 from spacy_entlm.lexicon.match import LexiconMatcher, annotate

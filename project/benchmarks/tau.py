@@ -24,15 +24,16 @@ from spacy.training import Example
 from tqdm import tqdm
 
 import spacy_entlm
-from spacy_entlm.cli._util import atomic_output, one_line_errors
+from spacy_entlm.cli._util import one_line_errors
 from spacy_entlm.corpus.readers import read_docs
 from spacy_entlm.corpus.sampling import sample_exact
 from spacy_entlm.decoding.io import IODecoder
 from spacy_entlm.decoding.transitions import TransitionCounts, count_transitions
 from spacy_entlm.decoding.types import Decoder, LabelScores
 from spacy_entlm.decoding.viterbi import OFFICIAL_TAU, ViterbiDecoder
+from spacy_entlm.evaluation.scoring import score_entities
+from spacy_entlm.files.file import write_file
 from spacy_entlm.label_words.words import read_label_words
-from spacy_entlm.scoring import score_entities
 
 ENTLM = "entlm_ner"
 TAUS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
@@ -67,7 +68,7 @@ def main(
             if not path.exists():
                 settings = {"label_words": words, "learn_rate": learn_rate}
                 nlp = _trained(method, backbone, docs, settings)
-                with atomic_output(path) as temporary:
+                with write_file(path) as temporary:
                     _save_scores(nlp, gold, temporary)
             scores.append(numpy.load(path))
         labels = scores[0]["labels"].tolist()

@@ -31,9 +31,10 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 from tqdm import tqdm
 
-from spacy_entlm.cli._util import atomic_output, one_line_errors
+from spacy_entlm.cli._util import one_line_errors
 from spacy_entlm.corpus.readers import read_docs
-from spacy_entlm.scoring import score_entities
+from spacy_entlm.evaluation.scoring import score_entities
+from spacy_entlm.files.file import write_file
 
 # The paper's: spans of up to 8 words; 1.5 spans of no entity for each that is one.
 MAX_SPAN_WORDS = 8
@@ -303,7 +304,7 @@ def main(
             "learn_rate": learn_rate,
             "templates": ner.templates.endings,
         }
-        with atomic_output(out) as temporary:
+        with write_file(out) as temporary:
             temporary.write_text(json.dumps(result, indent=2) + "\n", encoding="utf8")
         print(
             f"F1 {100 * result['io']['f']:.2f} (IO gold) on {len(gold[:sentences])} of "

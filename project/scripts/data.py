@@ -17,12 +17,13 @@ import typer
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from spacy_entlm.cli._util import atomic_output, echo_lines, one_line_errors
-from spacy_entlm.corpus.errors import CorpusError
+from spacy_entlm.cli._util import echo_lines, one_line_errors
 from spacy_entlm.corpus.formats import EXTENSIONS
 from spacy_entlm.corpus.readers import read_docs
 from spacy_entlm.corpus.sampling import sample_exact
 from spacy_entlm.corpus.writers import write_docs
+from spacy_entlm.files.errors import DataError
+from spacy_entlm.files.file import write_file
 
 app = typer.Typer(no_args_is_help=True, help=__doc__)
 PARTS = ("train", "dev", "test")
@@ -34,9 +35,9 @@ def convert(data: Path, out: Path, lang: str = "en") -> None:
     """Convert the parts that DATA has into OUT/{train,dev,test}.spacy."""
     with one_line_errors():
         if not data.is_dir():
-            raise CorpusError("is no folder with data (--vars.data)", path=data)
+            raise DataError("is no folder with data (--vars.data)", path=data)
         if not any(data.iterdir()):
-            raise CorpusError("is empty", path=data)
+            raise DataError("is empty", path=data)
         if _find(data, "test") is None:
             echo_lines([f"{data} has no test part: F1 will not be measured"])
         nlp = spacy.blank(lang)
@@ -69,7 +70,7 @@ def split(
         dev = corpus / "dev.spacy"
         # Without a dev part the training is watched on its own examples: the test
         # part is for the end.
-        with atomic_output(out / "dev.spacy") as temporary:
+        with write_file(out / "dev.spacy") as temporary:
             shutil.copyfile(dev if dev.exists() else out / "train.spacy", temporary)
 
 
@@ -82,7 +83,7 @@ def _training_docs(
         if given is not None:
             return _read(given, nlp)
     if not pool.exists():
-        raise CorpusError(
+        raise DataError(
             f"has neither a train part ({_names('train')}) nor {shots}shot/{split}.*",
             path=data,
         )
@@ -95,7 +96,7 @@ def _find(folder: Path, stem: str) -> Optional[Path]:
     found = [path for path in found if path.is_file()]
     if len(found) > 1:
         names = ", ".join(path.name for path in found)
-        raise CorpusError(f"has several files for one part ({names})", path=folder)
+        raise DataError(f"has several files for one part ({names})", path=folder)
     return found[0] if found else None
 
 
@@ -110,7 +111,7 @@ def _read(path: Path, nlp: Language) -> List[Doc]:
 
 
 def _write(docs: List[Doc], path: Path) -> None:
-    with atomic_output(path) as temporary:
+    with write_file(path) as temporary:
         write_docs(docs, temporary)
     entities = sum(len(doc.ents) for doc in docs)
     echo_lines([f"Wrote {path}: {len(docs)} sentences, {entities} entities"])

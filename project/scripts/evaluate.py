@@ -15,8 +15,9 @@ from spacy.training import Example
 from tqdm import tqdm
 from wasabi import msg
 
-from spacy_entlm.cli._util import atomic_output, one_line_errors
-from spacy_entlm.scoring import score_entities
+from spacy_entlm.cli._util import one_line_errors
+from spacy_entlm.evaluation.scoring import score_entities
+from spacy_entlm.files.file import write_file
 
 
 def main(model: Path, test: Path, out: Path, gpu_id: int = -1) -> None:
@@ -44,7 +45,7 @@ def main(model: Path, test: Path, out: Path, gpu_id: int = -1) -> None:
 
 
 def _save(scores: Optional[Dict[str, Any]], out: Path) -> None:
-    with atomic_output(out) as temporary:
+    with write_file(out) as temporary:
         temporary.write_text(json.dumps(scores, indent=2) + "\n", encoding="utf8")
 
 

@@ -24,8 +24,9 @@ from spacy.tokens import DocBin
 from words import ANNOTATED_FILE, LEXICON_FILE, run_spacy, write_chosen_words
 
 from spacy_entlm.backbones.names import write_record
-from spacy_entlm.cli._util import atomic_output, echo_lines, one_line_errors
-from spacy_entlm.corpus.errors import CorpusError
+from spacy_entlm.cli._util import echo_lines, one_line_errors
+from spacy_entlm.files.errors import DataError
+from spacy_entlm.files.file import write_file
 
 RECORD_FILE = "backbone.json"
 MODEL_FOLDER = "backbone"
@@ -85,15 +86,15 @@ def main(
 
 def _is_yes(value: str) -> bool:
     if value.lower() not in (*YES, *NO):
-        raise CorpusError(f"--vars.pretrain is true, false or names, not {value!r}")
+        raise DataError(f"--vars.pretrain is true, false or names, not {value!r}")
     return value.lower() in YES
 
 
 def _find_unlabeled(data: Path) -> Optional[Path]:
-    from spacy_entlm.pretraining.text import is_text_file
+    from spacy_entlm.corpus.texts import is_text_file
 
     if not data.is_dir():
-        raise CorpusError("is no folder with data (--vars.data)", path=data)
+        raise DataError("is no folder with data (--vars.data)", path=data)
     found = [path for path in sorted(data.glob("unlabeled.*")) if is_text_file(path)]
     return found[0] if found else None
 
@@ -104,7 +105,7 @@ def _text(data: Path, annotated: Path) -> List[Path]:
         return [unlabeled]
     words = annotated / ANNOTATED_FILE
     if not words.exists():
-        raise CorpusError(
+        raise DataError(
             "has neither unlabeled.* (.txt, .jsonl, packed or not, .spacy) nor a "
             "lexicon: there is no text to pre-train on",
             path=data,
@@ -165,12 +166,12 @@ class Names:
             files = (self.lexicon, self.unlabeled, source)
             run_spacy("entlm", "annotate", *files, *options, "--lang", self.lang)
         if not source.exists():
-            raise CorpusError("--vars.pretrain names needs a lexicon, and text for it")
+            raise DataError("--vars.pretrain names needs a lexicon, and text for it")
         nlp = spacy.blank(self.lang)
         docs = list(DocBin().from_disk(source).get_docs(nlp.vocab))
         docs = [doc for doc in docs if doc.ents]
         if len(docs) < 2:
-            raise CorpusError("the text has no sentence with a name of the lexicon")
+            raise DataError("the text has no sentence with a name of the lexicon")
         random.Random(seed).shuffle(docs)
         n_watched = min(WATCHED, len(docs) // 2)
         watched, learned = docs[:n_watched], docs[n_watched : n_watched + n_sentences]
@@ -204,7 +205,7 @@ class Names:
 
 
 def _record(out: Path, **facts: Any) -> None:
-    with atomic_output(out / RECORD_FILE) as temporary:
+    with write_file(out / RECORD_FILE) as temporary:
         write_record(temporary, **facts)
 
 

@@ -23,10 +23,11 @@ from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 
 from spacy_entlm.backbones.recommended import read_recommended
-from spacy_entlm.cli._util import atomic_output, echo_lines, one_line_errors
-from spacy_entlm.corpus.errors import CorpusError
+from spacy_entlm.cli._util import echo_lines, one_line_errors
+from spacy_entlm.evaluation.label_words.report import report_path
+from spacy_entlm.files.errors import DataError
+from spacy_entlm.files.file import write_file
 from spacy_entlm.label_words.choice import choose_label_words
-from spacy_entlm.label_words.report import report_path
 from spacy_entlm.label_words.search import DATA_LM
 from spacy_entlm.label_words.words import LabelWords, read_label_words
 from spacy_entlm.lexicon.readers import read_lexicon
@@ -49,7 +50,7 @@ def lexicon(data: Path, out: Path) -> None:
             echo_lines([f"{data} has no lexicon.*"])
             return
         entries, report = read_lexicon(source)
-        with atomic_output(target) as temporary:
+        with write_file(target) as temporary:
             write_lexicon(entries, temporary)
         problems = report.problems()
         echo_lines([*problems, f"Wrote {target}: {len(entries):,} entries"])
@@ -94,7 +95,7 @@ def search(
         given, text = data / LABEL_WORDS_FILE, annotated / ANNOTATED_FILE
         if given.exists():
             read_label_words(given)
-            with atomic_output(target) as temporary:
+            with write_file(target) as temporary:
                 shutil.copyfile(given, temporary)
             echo_lines([f"Label words from {given}"])
         elif text.exists():
@@ -119,14 +120,14 @@ def write_chosen_words(
     backbone (str): A folder, a hub name, or a record of one.
     options (List[str]): Of the command `search`, which runs once if at all.
     RETURNS (List[str]): The classes whose words were searched.
-    RAISES (CorpusError): If the text has no entity.
+    RAISES (DataError): If the text has no entity.
         (ValueError): If what the backbone brings cannot be read.
         (typer.Exit): If the search fails.
     """
     docs = DocBin().from_disk(text).get_docs(Vocab())
     labels = dict.fromkeys(ent.label_ for doc in docs for ent in doc.ents)
     if not labels:
-        raise CorpusError("no entity in it: annotate it first", path=text)
+        raise DataError("no entity in it: annotate it first", path=text)
     searched: List[str] = []
 
     @functools.cache
@@ -141,7 +142,7 @@ def write_chosen_words(
     wanted: LabelWords = {label: [] for label in labels}
     own = read_recommended(backbone).label_words
     chosen = choose_label_words(wanted, own, search)
-    with atomic_output(target) as temporary:
+    with write_file(target) as temporary:
         srsly.write_json(temporary, chosen)
     used = {label: chosen[label] for label in chosen if label not in searched}
     _say_own(used, alone=not searched)
@@ -185,7 +186,7 @@ def _fresh(folder: Path, name: str) -> Path:
 
 def _find(folder: Path, stem: str) -> Optional[Path]:
     if not folder.is_dir():
-        raise CorpusError("is no folder with data (--vars.data)", path=folder)
+        raise DataError("is no folder with data (--vars.data)", path=folder)
     found: List[Path] = sorted(folder.glob(f"{stem}.*"))
     return found[0] if found else None
 

@@ -42,6 +42,6 @@ def label_map(values: Optional[List[str]]) -> Optional[Dict[str, str]]:
 
     values (Optional[List[str]]): The values, None if the option is not given.
     RETURNS (Optional[Dict[str, str]]): Type -> label, None for none.
-    RAISES (CorpusError): If a value is no label map.
+    RAISES (DataError): If a value is no label map.
     """
     return read_label_map(values) if values else None

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Dict, List, Optional, Sequence
 import typer
 from tqdm import tqdm
 
-from ..benchmark.errors import BenchmarkError
+from ..evaluation.compare.errors import BenchmarkError
 from ..label_words.search import (
     CONFLICT_THRESHOLD,
     DATA_LM,
@@ -159,8 +159,8 @@ def ablation_cli(
     """
     with one_line_errors():
         _check(name, plot)
-        from ..benchmark.ablation import AblationPlan
-        from ..benchmark.config import Lexicon
+        from ..evaluation.compare.ablation import AblationPlan
+        from ..evaluation.compare.config import Lexicon
 
         names = None
         if lexicon is not None:
@@ -200,15 +200,20 @@ def _run(
     plan: Any, grid: Dict[str, Any], out: Path, plot: str, processes: Dict[str, Any]
 ) -> None:
     """plan (AblationPlan). grid: of the benchmark. processes: of `run_benchmark`."""
-    from ..benchmark.ablation import (
+    from ..evaluation.compare.ablation import (
         ablation_config,
         stored_points,
         summarise,
         summary_lines,
         write_json,
     )
-    from ..benchmark.plots import HOW_TO_GET, has_matplotlib, plot_ablation, save
-    from ..benchmark.run import run_benchmark
+    from ..evaluation.compare.plots import (
+        HOW_TO_GET,
+        has_matplotlib,
+        plot_ablation,
+        save,
+    )
+    from ..evaluation.compare.run import run_benchmark
 
     def notify(line: str) -> None:
         echo_lines([line])
@@ -251,7 +256,7 @@ def parse_values(name: str, text: Optional[str]) -> List[Any]:
         None: those of the paper.
     RAISES (BenchmarkError): If one is no value of this ablation.
     """
-    from ..benchmark.points import VALUES
+    from ..evaluation.compare.points import VALUES
 
     if text is None:
         return list(VALUES[name])

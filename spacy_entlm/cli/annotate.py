@@ -1,5 +1,6 @@
 """The command `annotate`: the names of a lexicon as entities of a text."""
 
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Dict, Iterator, List, Optional, Set, Tuple
 
@@ -8,16 +9,17 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..corpus.errors import CorpusError
 from ..corpus.formats import FORMATS, SPACY, format_from_content
 from ..corpus.readers import read_docbin, read_docs
+from ..corpus.texts import make_docs
 from ..corpus.writers import check_extension, write_docs
-from ..lexicon.files import PACKED, read_lines, unpacked_extension
+from ..evaluation.scoring import score_entities
+from ..files.errors import DataError
+from ..files.file import check_output, write_file
+from ..files.text import PACKED, check_file, read_lines, unpacked_extension
 from ..lexicon.match import EXACT, LexiconMatcher, annotate
 from ..lexicon.readers import read_lexicon
 from ..lexicon.report import MatchReport, WordScores
-from ..lexicon.texts import make_docs
-from ..scoring import score_entities
 from ._lexicon import (
     CaseOption,
     LabelOption,
@@ -28,9 +30,7 @@ from ._lexicon import (
 from ._util import (
     LangOption,
     OutputArgument,
-    atomic_output,
     blank_pipeline,
-    check_output,
     echo_lines,
     entlm_cli,
     one_line_errors,
@@ -41,6 +41,10 @@ from ._util import (
 TEXT = "text"
 # Value of --stop-words for the language's own list.
 _LANGUAGES_OWN = "auto"
+
+
+# Enough to tell columns and markup from prose.
+_N_LINES_SEEN = 1000
 
 
 @entlm_cli.command("annotate")
@@ -136,6 +140,7 @@ def annotate_cli(
     """
     with one_line_errors():
         check_extension(output_path)
+        check_file(input_path)
         for source in (lexicon_path, input_path):
             check_output(output_path, source=source)
         nlp = blank_pipeline(lang)
@@ -166,8 +171,10 @@ def annotate_cli(
                 if doc.ents or not only_matches:
                     yield doc
 
-        with atomic_output(output_path) as temporary:
+        with write_file(output_path) as temporary:
             write_docs(annotated(), temporary)
+            if not report.docs:
+                raise DataError("the file is empty: add sentences", path=input_path)
         lines = [*lexicon_report.problems(), *_describe(matcher), *report.lines()]
         if gold_docs:
             lines += format_scores(score_entities(examples), words)
@@ -180,19 +187,17 @@ def _read_input(
     """Read the Docs, and copies with the gold entities, none if nothing is measured."""
     if _is_plain_text(path, format):
         if gold:
-            raise CorpusError("plain text has no entities: leave out --gold", path=path)
-        lines = list(read_lines(path))
-        if not any(line.strip() for _, line in lines):
-            raise CorpusError("the file is empty: add sentences", path=path)
-        return make_docs(progress_bar(lines, unit="line"), nlp, path), []
+            raise DataError("plain text has no entities: leave out --gold", path=path)
+        lines = progress_bar(read_lines(path), unit="line")
+        return make_docs(lines, nlp, path), []
     if format == SPACY or (format == "auto" and path.suffix.lower() == ".spacy"):
         # Not read_docs: text to be annotated need not be annotated yet.
-        docs = [doc for doc in read_docbin(path.read_bytes(), nlp, path) if len(doc)]
+        docs = [doc for doc in read_docbin(path, nlp) if len(doc)]
     else:
         docs, _ = read_docs(path, nlp, format=format)
     has_gold = any(doc.ents for doc in docs)
     if gold and not has_gold:
-        raise CorpusError("holds no entities to measure against", path=path)
+        raise DataError("holds no entities to measure against", path=path)
     measured = has_gold if gold is None else gold
     copies = [doc.copy() for doc in docs] if measured else []
     return iter(progress_bar(docs)), copies
@@ -206,8 +211,9 @@ def _is_plain_text(path: Path, format: str) -> bool:
     if path.suffix.lower() in PACKED:
         return True
     try:
-        format_from_content([line for _, line in read_lines(path)], path)
-    except CorpusError:
+        head = [line for _, line in islice(read_lines(path), _N_LINES_SEEN)]
+        format_from_content(head, path)
+    except DataError:
         # Neither columns nor markup, or no file that can be read, which comes up again.
         return True
     return False

@@ -8,9 +8,9 @@ from typing import Annotated, Any, List, Optional
 import typer
 from typer.core import TyperGroup
 
-from ..benchmark.config import read_config
-from ..benchmark.errors import BenchmarkError
-from ..benchmark.records import RECORDS_FILE
+from ..evaluation.compare.config import read_config
+from ..evaluation.compare.errors import BenchmarkError
+from ..evaluation.compare.records import RECORDS_FILE
 from ._util import echo_lines, entlm_cli, one_line_errors
 
 DEFAULT_FOLDER = Path("build") / "benchmark"
@@ -104,7 +104,7 @@ def run_cli(
             }
             config = config.model_copy(update={"datasets": datasets})
         folder = folder or DEFAULT_FOLDER / config_path.stem
-        from ..benchmark.run import run_benchmark  # torch takes seconds
+        from ..evaluation.compare.run import run_benchmark  # torch takes seconds
 
         result = run_benchmark(
             config,

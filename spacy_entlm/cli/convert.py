@@ -7,13 +7,12 @@ import typer
 
 from ..corpus.readers import read_docs
 from ..corpus.writers import check_extension, write_docs
+from ..files.file import check_output, write_file
 from ._util import (
     FormatOption,
     LangOption,
     OutputArgument,
-    atomic_output,
     blank_pipeline,
-    check_output,
     echo_lines,
     entlm_cli,
     one_line_errors,
@@ -49,6 +48,6 @@ def convert_cli(
         check_output(output_path, source=input_path)
         nlp = blank_pipeline(lang)
         docs, report = read_docs(input_path, nlp, format=format, progress=progress_bar)
-        with atomic_output(output_path, source=input_path) as temporary:
+        with write_file(output_path) as temporary:
             write_docs(docs, temporary)
         echo_lines([*report.lines(), f"Wrote {output_path}"])

@@ -7,15 +7,8 @@ import typer
 from spacy.cli._util import import_code, parse_config_overrides, setup_gpu
 
 from ..corpus.report import format_counts
-from ._util import (
-    FormatOption,
-    atomic_output,
-    check_output,
-    echo_lines,
-    entlm_cli,
-    one_line_errors,
-    progress_bar,
-)
+from ..files.file import check_output, write_file
+from ._util import FormatOption, echo_lines, entlm_cli, one_line_errors, progress_bar
 
 DEFAULT_FOLDER = Path("build") / "crossval"
 STORE_EXTENSION = ".folds.jsonl"
@@ -121,16 +114,16 @@ def _run(
     code_path: Optional[Path],
     gpu_id: int,
 ) -> None:
-    from ..crossval.report import check_extension, render, screen_lines
+    from ..evaluation.crossval.report import check_extension, render, screen_lines
 
     check_extension(out)
     check_output(out, source=data_path)
     _check_paths(overrides)
 
     from ..corpus.readers import read_docs
-    from ..crossval.result import summarise
-    from ..crossval.run import Settings, run_trainings, usable_docs
-    from ..crossval.training import Trainer
+    from ..evaluation.crossval.result import summarise
+    from ..evaluation.crossval.run import Settings, run_trainings, usable_docs
+    from ..evaluation.crossval.training import Trainer
 
     setup_gpu(gpu_id, silent=True)
     import_code(code_path)
@@ -159,7 +152,7 @@ def _run(
         **{"folds": settings.n_folds, "repeats": settings.n_repeats},
         "seed": settings.seed,
     }
-    with atomic_output(out, source=data_path) as temporary:
+    with write_file(out) as temporary:
         temporary.write_text(render(result, shown, out), encoding="utf8")
     echo_lines(["", *screen_lines(result), "", f"Wrote {out}"])
 

@@ -1,13 +1,12 @@
 """The command `init-project`: the project for a user who has no clone."""
 
-import shutil
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path, PurePath
 from typing import Annotated, Dict
 
 import typer
 
-from ..files.folders import replace_folder
+from ..files.file import replace_file
 from ._util import echo_lines, entlm_cli, one_line_errors
 
 PROJECT_FILE = "project.yml"
@@ -45,14 +44,12 @@ def init_project_cli(
     with one_line_errors():
         if folder.is_file():
             raise ValueError(f"{folder} is a file: name a folder")
-        if folder.is_dir() and any(folder.iterdir()):
-            raise ValueError(f"{folder} is not empty: name a new folder")
         files = project_files()
-        with replace_folder(folder.absolute()) as new:
-            for name, source in files.items():
-                target = new / name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source, target)
+        for name in files:
+            if (folder / name).exists():
+                raise ValueError(f"{folder / name} exists: name another folder")
+        for name, source in files.items():
+            replace_file(folder / name, source.read_bytes())
         echo_lines(
             [
                 f"Wrote {len(files)} files to {folder}",

@@ -7,14 +7,15 @@ from typing import Annotated, Dict, List, Optional, Sequence
 
 import typer
 
-from ..corpus.errors import CorpusError
 from ..corpus.report import format_counts
+from ..corpus.texts import make_docs
+from ..files.errors import DataError
+from ..files.file import check_output, write_file
+from ..files.text import read_lines
 from ..lexicon.entries import Entry, LexiconReport, find_ambiguous, merge_entries
-from ..lexicon.files import read_lines
 from ..lexicon.match import EXACT
 from ..lexicon.readers import read_lexicon
 from ..lexicon.subsample import FREQUENCY, WAYS, count_names, subsample
-from ..lexicon.texts import make_docs
 from ..lexicon.writers import check_lexicon_extension, write_lexicon
 from ._lexicon import (
     CaseOption,
@@ -25,9 +26,7 @@ from ._lexicon import (
 )
 from ._util import (
     LangOption,
-    atomic_output,
     blank_pipeline,
-    check_output,
     echo_lines,
     entlm_cli,
     one_line_errors,
@@ -88,7 +87,7 @@ def merge_cli(
     """
     with one_line_errors():
         if len(paths) < 2:
-            raise CorpusError("name at least one lexicon, and the file to write")
+            raise DataError("name at least one lexicon, and the file to write")
         *sources, out = paths
         check_lexicon_extension(out)
         for source in sources:
@@ -224,6 +223,6 @@ def write_and_report(
     path (Path): The file.
     problems (Sequence[str]): Lines on what was left out, printed first.
     """
-    with atomic_output(path) as temporary:
+    with write_file(path) as temporary:
         write_lexicon(entries, temporary)
     echo_lines([*problems, *_summarise(entries), f"Wrote {path}"])

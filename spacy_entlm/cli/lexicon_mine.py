@@ -5,20 +5,15 @@ from typing import Annotated, List, Optional
 
 import typer
 
-from ..corpus.errors import CorpusError
+from ..corpus.texts import make_docs
+from ..files.errors import DataError
+from ..files.file import check_output
+from ..files.text import read_lines
 from ..lexicon.entries import Entry
-from ..lexicon.files import read_lines
 from ..lexicon.mine import mine_names, read_patterns
 from ..lexicon.readers import read_lexicon
-from ..lexicon.texts import make_docs
 from ..lexicon.writers import check_lexicon_extension
-from ._util import (
-    LangOption,
-    blank_pipeline,
-    check_output,
-    one_line_errors,
-    progress_bar,
-)
+from ._util import LangOption, blank_pipeline, one_line_errors, progress_bar
 from .lexicon import LexiconOutputArgument, lexicon_cli, write_and_report
 
 
@@ -79,5 +74,5 @@ def mine_cli(
         docs = make_docs(lines, nlp, text_path)
         entries = mine_names(docs, patterns, set(nlp.Defaults.stop_words))
         if not entries:
-            raise CorpusError("no words look like these patterns", path=text_path)
+            raise DataError("no words look like these patterns", path=text_path)
         write_and_report(entries, output_path, [])

@@ -5,7 +5,8 @@ from typing import Annotated, Any, List, Optional
 
 import typer
 
-from ..corpus.errors import CorpusError
+from ..files.errors import DataError
+from ..files.file import check_output
 from ..lexicon.wikidata import (
     ATTEMPTS,
     ENDPOINT,
@@ -17,7 +18,7 @@ from ..lexicon.wikidata import (
     read_config,
 )
 from ..lexicon.writers import check_lexicon_extension
-from ._util import check_output, echo_lines, one_line_errors, progress_bar
+from ._util import echo_lines, one_line_errors, progress_bar
 from .lexicon import LexiconOutputArgument, lexicon_cli, write_and_report
 
 
@@ -125,12 +126,12 @@ def wikidata_cli(
                 for wanted in classes:
                     _fetch(wanted, fetch.fetch_pages(wanted, client, settings), builder)
             except sparql.EndpointError as error:
-                raise CorpusError(
+                raise DataError(
                     f"{error}. What was fetched is kept in {cache}: the same command "
                     "goes on from there"
                 ) from error
         if not builder.entries:
-            raise CorpusError(
+            raise DataError(
                 "no names found: check the classes, the languages and --min-sitelinks",
                 path=config_path,
             )
@@ -148,7 +149,7 @@ def _import_modules() -> Any:
     try:
         from ..lexicon import fetch, sparql
     except ImportError as error:
-        raise CorpusError(
+        raise DataError(
             f"cannot ask Wikidata ({error}): pip install 'spacy-entlm[wikidata]'"
         ) from error
     return fetch, sparql

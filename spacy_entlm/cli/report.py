@@ -6,18 +6,13 @@ from typing import Annotated, Any, Dict, List, Optional, Tuple
 import numpy
 import typer
 
-from ..label_words.geometry import nearest_rows, project
-from ..label_words.page import ClassView, render_page
-from ..label_words.picture import Point, draw
-from ..label_words.report import read_report, report_path
+from ..evaluation.label_words.geometry import nearest_rows, project
+from ..evaluation.label_words.page import ClassView, render_page
+from ..evaluation.label_words.picture import Point, draw
+from ..evaluation.label_words.report import read_report, report_path
+from ..files.file import check_output, write_file
 from ..label_words.words import LabelWords, read_label_words, word_pieces
-from ._util import (
-    atomic_output,
-    check_output,
-    echo_lines,
-    entlm_cli,
-    one_line_errors,
-)
+from ._util import echo_lines, entlm_cli, one_line_errors
 
 # Words of the vocabulary that are shown beside a class's row.
 N_NEAREST = 10
@@ -73,7 +68,7 @@ def label_words_cli(
         # The keys of what `search` wrote are classes, not tags: one may be "B-CELL".
         words = read_label_words(words_path, tags=not report)
         page = _page(words, report, backbone)
-        with atomic_output(output_path, source=words_path) as temporary:
+        with write_file(output_path) as temporary:
             temporary.write_text(page, encoding="utf8")
         echo_lines([f"Wrote {output_path}"])
 

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Dict, List, Optional, Tuple
 
 import typer
 
-from ..benchmark.errors import BenchmarkError
-from ._util import atomic_output, check_output, echo_lines, one_line_errors
+from ..evaluation.compare.errors import BenchmarkError
+from ..files.file import check_output, write_file
+from ._util import echo_lines, one_line_errors
 from .report import report_cli
 
 LAYOUTS = ("auto", "table1", "table3", "table4", "table5")
@@ -98,8 +99,8 @@ def report_benchmark_cli(
         _check(layout, gold, out)
         if not (paths or times or curve):
             raise BenchmarkError("name the folder of a run, --times or --curve")
-        from ..benchmark.beside import PAPER
-        from ..benchmark.times import read_times
+        from ..evaluation.compare.beside import PAPER
+        from ..evaluation.compare.times import read_times
 
         parts = _Parts(
             groups=_read_groups(paths or [], gold),
@@ -132,7 +133,7 @@ class _Parts:
 
 
 def _read_groups(paths: List[Path], gold: str) -> Dict[Any, Any]:
-    from ..benchmark.scores import group_records, read_all
+    from ..evaluation.compare.scores import group_records, read_all
 
     return group_records(read_all(paths), gold) if paths else {}
 
@@ -150,7 +151,7 @@ def _read_curve(path: Path) -> Dict[str, Any]:
 def _add_beside(
     parts: _Parts, files: List[Path], dataset: Optional[str], layout: str
 ) -> None:
-    from ..benchmark.beside import read_beside
+    from ..evaluation.compare.beside import read_beside
 
     ours = dict(parts.groups)
     for path in files:
@@ -182,8 +183,8 @@ def _tables(
     classes: bool,
     seed: int,
 ) -> List[Any]:
-    from ..benchmark import tables as make
-    from ..benchmark.times import BASELINE, decoding_table
+    from ..evaluation.compare import tables as make
+    from ..evaluation.compare.times import BASELINE, decoding_table
 
     method = next((b for b in baselines if b.startswith(METHOD)), None)
     method = method and method.removeprefix(METHOD)
@@ -216,7 +217,7 @@ def _default(groups: Dict[Any, Any]) -> List[str]:
 
 
 def _draw(parts: _Parts) -> Figures:
-    from ..benchmark import plots
+    from ..evaluation.compare import plots
 
     if not plots.has_matplotlib():
         echo_lines([plots.HOW_TO_GET])
@@ -228,10 +229,10 @@ def _draw(parts: _Parts) -> Figures:
 
 def _write(tables: List[Any], figures: Figures, out: Path) -> None:
     """Plots stand in an HTML page, and beside a Markdown file."""
-    from ..html import html_page, html_text
+    from ..evaluation.html import html_page, html_text
 
     if out.suffix.lower() in HTML:
-        from ..benchmark.plots import as_svg
+        from ..evaluation.compare.plots import as_svg
 
         parts = [table.to_html() for table in tables]
         for title, figure in figures:
@@ -241,11 +242,11 @@ def _write(tables: List[Any], figures: Figures, out: Path) -> None:
         texts = [table.to_markdown() for table in tables]
         for i, (title, figure) in enumerate(figures, 1):
             path = out.with_suffix(f".{i}.svg")
-            from ..benchmark.plots import save
+            from ..evaluation.compare.plots import save
 
             save(figure, path)
             texts.append(f"![{title}]({path.name})\n")
         text = "\n".join([f"# {TITLE}\n", *texts])
-    with atomic_output(out) as temporary:
+    with write_file(out) as temporary:
         temporary.write_text(text, encoding="utf8")
     echo_lines([f"Wrote {out}"])

@@ -10,13 +10,12 @@ from ..corpus.readers import read_docs
 from ..corpus.report import format_counts
 from ..corpus.sampling import sample_exact
 from ..corpus.writers import check_extension, write_docs
+from ..files.file import check_output, write_file
 from ._util import (
     FormatOption,
     LangOption,
     OutputArgument,
-    atomic_output,
     blank_pipeline,
-    check_output,
     echo_lines,
     entlm_cli,
     one_line_errors,
@@ -72,7 +71,7 @@ def sample_cli(
             keep_negatives=keep_negatives,
             min_words=min_words,
         )
-        with atomic_output(output_path, source=train_path) as temporary:
+        with write_file(output_path) as temporary:
             write_docs(sample, temporary)
         counts = Counter(ent.label_ for doc in sample for ent in doc.ents)
         echo_lines(

@@ -10,8 +10,10 @@ import typer
 from spacy.cli._util import setup_gpu
 from spacy.tokens import Doc
 
-from ..corpus.errors import CorpusError
 from ..corpus.readers import CorpusReport, read_docs
+from ..evaluation.label_words.report import casing_advice, make_report, report_path
+from ..files.errors import DataError
+from ..files.file import check_output, write_file
 from ..label_words.counts import (
     count_docs,
     fold_counts,
@@ -20,7 +22,6 @@ from ..label_words.counts import (
     strip_tags,
     write_counts,
 )
-from ..label_words.report import casing_advice, make_report, report_path
 from ..label_words.search import (
     CONFLICT_THRESHOLD,
     DATA,
@@ -38,9 +39,7 @@ from ..label_words.words import LabelWordError
 from ._util import (
     FormatOption,
     LangOption,
-    atomic_output,
     blank_pipeline,
-    check_output,
     echo_lines,
     entlm_cli,
     one_line_errors,
@@ -176,7 +175,7 @@ def search_cli(
         if settings.uses_lm and not given:
             lm = _count_lm(reader, docs, top_k=lm_top_k, masked=masked)
         if save_counts is not None:
-            with atomic_output(save_counts) as temporary:
+            with write_file(save_counts) as temporary:
                 write_counts(lm, temporary)
         found, classes = _search(data, lm, settings, reader)
         asked = {
@@ -235,7 +234,7 @@ def _count(docs: List[Doc], given: List[Counts], path: Path) -> Tuple[Counts, Co
     data = count_docs(docs)
     labels = [label for label in data if label != OUTSIDE]
     if not labels:
-        raise CorpusError("no entity in it: annotate it first", path=path)
+        raise DataError("no entity in it: annotate it first", path=path)
     return data, merge_counts(strip_tags(counts, labels) for counts in given)
 
 
@@ -280,7 +279,7 @@ def _write(found: Dict[str, ClassSearch], report: Dict[str, Any], path: Path) ->
     words = {label: search.words for label, search in found.items()}
     for value, target in ((report, report_path(path)), (words, path)):
         text = json.dumps(value, ensure_ascii=False, indent=1, default=str)
-        with atomic_output(target) as temporary:
+        with write_file(target) as temporary:
             temporary.write_text(text + "\n", encoding="utf8")
 
 
@@ -291,7 +290,7 @@ def _write_rows(
 
     progress = partial(progress_bar, unit="batch")
     rows = find_prototypes(reader, docs, words, progress=progress)
-    with atomic_output(path) as temporary:
+    with write_file(path) as temporary:
         write_label_rows(rows, temporary)
     echo_lines([f"Wrote {path}: rows of {', '.join(rows)}"])
 

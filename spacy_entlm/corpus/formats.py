@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Optional, Sequence
 
-from .errors import CorpusError
+from ..files.errors import DataError
 from .records import INLINE_MARKUP, split_columns
 from .tags import is_certain_tag
 
@@ -34,17 +34,17 @@ def format_from_name(path: Path, format: Optional[str]) -> Optional[str]:
     path (Path): The file.
     format (Optional[str]): One of FORMATS, "auto" or None.
     RETURNS (Optional[str]): One of FORMATS, None if only the content can tell.
-    RAISES (CorpusError): If the format or the extension is unknown.
+    RAISES (DataError): If the format or the extension is unknown.
     """
     if format not in (None, "auto"):
         if format not in FORMATS:
-            raise CorpusError(
+            raise DataError(
                 f"unknown format {format!r}: choose auto, {', '.join(FORMATS)}"
             )
         return format
     extension = path.suffix.lower()
     if extension not in EXTENSIONS:
-        raise CorpusError(
+        raise DataError(
             f"unknown extension {path.suffix!r}: rename the file to one of "
             f"{' '.join(EXTENSIONS)}, or name the format ({', '.join(FORMATS)})",
             path=path,
@@ -58,7 +58,7 @@ def format_from_content(lines: Sequence[str], path: Path) -> str:
     lines (Sequence[str]): Lines of the file.
     path (Path): The file, for messages.
     RETURNS (str): JSONL, INLINE or CONLL.
-    RAISES (CorpusError): If it is none of these.
+    RAISES (DataError): If it is none of these.
     """
     first = next((line for line in lines if line.strip()), "")
     if first.lstrip().startswith("{"):
@@ -67,7 +67,7 @@ def format_from_content(lines: Sequence[str], path: Path) -> str:
         return INLINE
     if _has_columns(lines):
         return CONLL
-    raise CorpusError(
+    raise DataError(
         "neither columns of words and tags nor [words](LABEL) markup found: add the "
         f"annotation, or name the format ({', '.join(FORMATS)})",
         path=path,

@@ -18,7 +18,8 @@ from typing import (
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 
-from .errors import CorpusError, SamplingError
+from ..files.errors import DataError
+from ..files.text import check_file, read_bytes, read_lines
 from .formats import CONLL, INLINE, JSONL, SPACY, format_from_content, format_from_name
 from .records import (
     CharSpan,
@@ -33,8 +34,7 @@ from .records import (
 from .report import BLANK_WORDS, EMPTY_TEXTS, CorpusReport
 from .tags import find_prefixed, parse_tag, tags_to_entities
 
-__all__ = ["CorpusError", "CorpusReport", "SamplingError", "read_docs"]
-
+_EMPTY = "the file is empty: add annotated sentences"
 # Wraps what is gone through, eg to show a progress bar.
 Progress = Callable[[Sequence[Any]], Iterable[Any]]
 
@@ -64,23 +64,25 @@ def read_docs(
     progress (Optional[Progress]): Called with the list of records, returns what to
         iterate over in its place.
     RETURNS (Tuple[List[Doc], CorpusReport]): Docs with doc.ents set, and the counts.
-    RAISES (CorpusError): If the file cannot be read or holds bad data; the message
+    RAISES (DataError): If the file cannot be read or holds bad data; the message
         names file, line, value and what to do.
     """
     path = Path(path)
-    data = _read_bytes(path)
+    check_file(path)
     format = format_from_name(path, format)
     report = CorpusReport()
     if format == SPACY:
-        docs = _filled_docs(read_docbin(data, nlp, path), report)
+        docs = _filled_docs(read_docbin(path, nlp), report)
     else:
-        lines = _decode_lines(data, path)
+        lines = [line for _, line in read_lines(path)]
+        if not any(line.strip() for line in lines):
+            raise DataError(_EMPTY, path=path)
         parse = _PARSERS[format or format_from_content(lines, path)]
         records = parse(lines, path, report)
         docs = _build_docs(records, nlp, path, report, progress)
     if not any(doc.has_annotation("ENT_IOB") for doc in docs):
         skipped = ", ".join(f"{n} {reason}" for reason, n in report.skipped.items())
-        raise CorpusError(
+        raise DataError(
             f"no annotated docs in {len(docs)} read"
             + (f" (left out: {skipped})" if skipped else "")
             + ": add tags or spans",
@@ -90,46 +92,21 @@ def read_docs(
     return docs, report
 
 
-def _read_bytes(path: Path) -> bytes:
-    if path.is_dir():
-        raise CorpusError("is a folder: name a file in it", path=path)
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError as error:
-        raise CorpusError("no such file: check the path", path=path) from error
-    except OSError as error:
-        raise CorpusError(f"cannot be read ({error.strerror})", path=path) from error
-    if not data.strip():
-        raise CorpusError("the file is empty: add annotated sentences", path=path)
-    return data
-
-
-def _decode_lines(data: bytes, path: Path) -> List[str]:
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise CorpusError(
-            f"not UTF-8: byte {data[error.start]:#04x} at offset {error.start}. Save "
-            "the file as UTF-8",
-            path=path,
-            line=data.count(b"\n", 0, error.start) + 1,
-        ) from error
-    # Not str.splitlines(): words may hold the other characters that it splits at.
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-
-
-def read_docbin(data: bytes, nlp: Language, path: Path) -> List[Doc]:
+def read_docbin(path: Path, nlp: Language) -> List[Doc]:
     """Read all Docs of a DocBin, empty ones too, annotated or not.
 
-    data (bytes): The file's content. path (Path): The file, for messages.
-    RAISES (CorpusError): If the bytes are no DocBin, or a damaged one.
+    path (Path): The file.
+    RAISES (DataError): If it cannot be read, is no DocBin, or a damaged one.
     """
+    data = read_bytes(path)
+    if not data.strip():
+        raise DataError(_EMPTY, path=path)
     try:
         return list(DocBin().from_bytes(data).get_docs(nlp.vocab))
     # Any exception: damaged bytes fail wherever zlib, msgpack, numpy or the Doc first
     # stumble over them, with errors of every kind.
     except Exception as error:
-        raise CorpusError(
+        raise DataError(
             f"no DocBin, or a damaged one ({type(error).__name__}): write it again "
             "with DocBin.to_disk or the convert command",
             path=path,
@@ -162,7 +139,7 @@ def _build_docs(
         # A lone surrogate, or a text that is too long for the pipeline.
         except ValueError as error:
             line = record.line if isinstance(record, TextRecord) else record.lines[0]
-            raise CorpusError(
+            raise DataError(
                 f"spaCy refuses this text: {error}", path=path, line=line
             ) from error
         if doc is None:
@@ -182,7 +159,7 @@ def _check_tags(
                 try:
                     parse_tag(tag, prefixed)
                 except ValueError as error:
-                    raise CorpusError(str(error), path=path, line=line) from error
+                    raise DataError(str(error), path=path, line=line) from error
                 known.add(tag)
 
 

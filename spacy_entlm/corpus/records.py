@@ -15,8 +15,8 @@ from typing import (
     Union,
 )
 
-from .errors import CorpusError
-from .json_lines import load_object
+from ..files.errors import DataError
+from ..files.json_lines import load_object
 from .report import NOT_ACCEPTED, CorpusReport
 from .tags import MISSING_FORMS, is_certain_tag
 
@@ -69,7 +69,7 @@ def parse_conll(
     report (CorpusReport): Not changed: columns leave nothing to skip.
     RETURNS (List[WordRecord]): One per sentence; the word is taken from the first
         column and the tag from the last, or the reverse (see is_tag_first).
-    RAISES (CorpusError): If the number of columns changes, or there is only one.
+    RAISES (DataError): If the number of columns changes, or there is only one.
     """
     sentences = split_columns(lines)
     rows = [row for sentence in sentences for row in sentence]
@@ -132,7 +132,7 @@ def is_tag_first(rows: Sequence[Row]) -> bool:
 def _check_columns(rows: Sequence[Row], path: Path) -> None:
     first_number, first = rows[0]
     if len(first) < 2:
-        raise CorpusError(
+        raise DataError(
             f"only one column ({first[0]!r}): a line needs a word and its tag, "
             "separated by a tab or spaces",
             path=path,
@@ -140,7 +140,7 @@ def _check_columns(rows: Sequence[Row], path: Path) -> None:
         )
     for number, columns in rows:
         if len(columns) != len(first):
-            raise CorpusError(
+            raise DataError(
                 f"{len(columns)} column(s) where line {first_number} has {len(first)}: "
                 f"{' '.join(columns)!r}. Give every line the same columns, and put a "
                 "blank line between sentences",
@@ -156,7 +156,7 @@ def parse_jsonl(lines: Sequence[str], path: Path, report: CorpusReport) -> List[
     path (Path): The file, for messages.
     report (CorpusReport): Gets the count of lines the annotator did not accept.
     RETURNS (List[Record]): One per line accepted.
-    RAISES (CorpusError): If a line is no JSON object, or lacks what it must have.
+    RAISES (DataError): If a line is no JSON object, or lacks what it must have.
     """
     records: List[Record] = []
     for number, line in enumerate(lines, 1):
@@ -169,7 +169,7 @@ def parse_jsonl(lines: Sequence[str], path: Path, report: CorpusReport) -> List[
         try:
             records.append(_parse_entry(entry, number))
         except ValueError as error:
-            raise CorpusError(str(error), path=path, line=number) from error
+            raise DataError(str(error), path=path, line=number) from error
     return records
 
 
@@ -232,7 +232,7 @@ def parse_inline(
     path (Path): The file, for messages.
     report (CorpusReport): Not changed: a line of text leaves nothing to skip.
     RETURNS (List[TextRecord]): The texts without markup, with spans.
-    RAISES (CorpusError): If a bracket is closed but no label follows.
+    RAISES (DataError): If a bracket is closed but no label follows.
     """
     records = []
     for number, line in enumerate(lines, 1):
@@ -241,7 +241,7 @@ def parse_inline(
         try:
             text, spans = strip_markup(line.strip())
         except ValueError as error:
-            raise CorpusError(str(error), path=path, line=number) from error
+            raise DataError(str(error), path=path, line=number) from error
         records.append(TextRecord(text, spans, number))
     return records
 

@@ -8,11 +8,15 @@ from typing import Iterable, List, Sequence
 from spacy.attrs import ENT_IOB
 from spacy.tokens import Doc
 
-from .errors import SamplingError
+from ..files.errors import DataError
 
 # The greedy pass can fail for an unlucky order although K is possible.
 MAX_SHUFFLES = 100
 _ENT_IOB_MISSING = 0
+
+
+class SamplingError(DataError):
+    """The data do not allow the sample that was asked for."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Iterable
 
 from spacy.tokens import Doc, DocBin
 
-from .errors import CorpusError
+from ..files.errors import DataError
 from .tags import doc_to_tags
 
 OUTPUT_EXTENSIONS = (".spacy", ".jsonl")
@@ -16,10 +16,10 @@ def check_extension(path: Path) -> None:
     """Check that a file of this name can be written.
 
     path (Path): The output file.
-    RAISES (CorpusError): If its extension is none of OUTPUT_EXTENSIONS.
+    RAISES (DataError): If its extension is none of OUTPUT_EXTENSIONS.
     """
     if path.suffix not in OUTPUT_EXTENSIONS:
-        raise CorpusError(
+        raise DataError(
             f"the output's extension is {path.suffix!r}: end its name in "
             f"{' or '.join(OUTPUT_EXTENSIONS)}",
             path=path,
@@ -31,7 +31,7 @@ def write_docs(docs: Iterable[Doc], path: Path) -> None:
 
     docs (Iterable[Doc]): With their entities in doc.ents.
     path (Path): The output file; its extension gives the format.
-    RAISES (CorpusError): If its extension is none of OUTPUT_EXTENSIONS.
+    RAISES (DataError): If its extension is none of OUTPUT_EXTENSIONS.
     """
     check_extension(path)
     if path.suffix == ".spacy":

@@ -1,1 +1,1 @@
-"""Writing and reading files so that a failure leaves what was there."""
+"""All reading and writing: text, JSON lines, whole files and folders, records."""

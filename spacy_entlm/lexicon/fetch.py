@@ -7,7 +7,7 @@ so a run that was stopped goes on.
 from dataclasses import dataclass
 from typing import Dict, Iterator, List, Sequence, Tuple
 
-from ..corpus.errors import CorpusError
+from ..files.errors import DataError
 from .entries import Entry, LexiconReport, add_entry, clean_name
 from .sparql import EndpointTimeout, Row, SparqlClient
 from .wikidata import (
@@ -112,7 +112,7 @@ def count_items(wanted: WikidataClass, client: SparqlClient) -> int:
     try:
         return int(rows[0]["count"])
     except (IndexError, KeyError, ValueError) as error:
-        raise CorpusError(
+        raise DataError(
             f"{client.endpoint} does not count the instances of {wanted.class_id}: "
             "try --paging offset"
         ) from error

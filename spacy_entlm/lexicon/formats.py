@@ -16,10 +16,10 @@ from typing import (
     Tuple,
 )
 
-from ..corpus.errors import CorpusError
-from ..corpus.json_lines import load_object
+from ..files.errors import DataError
+from ..files.json_lines import load_object
+from ..files.text import Line, unpacked_extension
 from .entries import ODD_PATTERNS, LexiconReport
-from .files import Line, unpacked_extension
 
 JSONL = "jsonl"
 TSV = "tsv"
@@ -64,17 +64,17 @@ def lexicon_format(path: Path, format: Optional[str]) -> str:
     path (Path): The file.
     format (Optional[str]): One of FORMATS, "auto" or None.
     RETURNS (str): One of FORMATS.
-    RAISES (CorpusError): If the format or the extension is unknown.
+    RAISES (DataError): If the format or the extension is unknown.
     """
     if format not in (None, "auto"):
         if format not in FORMATS:
-            raise CorpusError(
+            raise DataError(
                 f"unknown format {format!r}: choose auto, {', '.join(FORMATS)}"
             )
         return format
     extension = unpacked_extension(path)
     if extension not in _EXTENSIONS:
-        raise CorpusError(
+        raise DataError(
             f"unknown extension {extension!r}: rename the lexicon to one of "
             f"{' '.join(_EXTENSIONS)} (packed with .xz or .gz or not)",
             path=path,
@@ -106,7 +106,7 @@ def parse_tsv(
     path (Path): The file, for messages.
     report (LexiconReport): Not changed.
     RETURNS (Iterator[Row]): One per line.
-    RAISES (CorpusError): If a line has too many columns, or a weight is no number.
+    RAISES (DataError): If a line has too many columns, or a weight is no number.
     """
     filled = ((number, line) for number, line in lines if line and not line.isspace())
     return _parse_columns(((n, line.split("\t")) for n, line in filled), path)
@@ -121,7 +121,7 @@ def parse_csv(
     path (Path): The file, for messages.
     report (LexiconReport): Not changed.
     RETURNS (Iterator[Row]): One per line.
-    RAISES (CorpusError): As parse_tsv, and if a quote is not closed.
+    RAISES (DataError): As parse_tsv, and if a quote is not closed.
     """
     return _parse_columns(_split_csv(lines, path), path)
 
@@ -133,7 +133,7 @@ def _split_csv(lines: Iterable[Line], path: Path) -> Iterator[Cells]:
             if cells:
                 yield reader.line_num, cells
     except csv.Error as error:
-        raise CorpusError(
+        raise DataError(
             f"broken CSV ({error}): close the quotes, and double those inside a name",
             path=path,
             line=reader.line_num,
@@ -149,7 +149,7 @@ def _parse_columns(rows: Iterable[Cells], path: Path) -> Iterator[Row]:
                 continue
         columns = header or _name_columns(cells)
         if len(cells) > len(columns):
-            raise CorpusError(
+            raise DataError(
                 f"{len(cells)} columns: a line holds {', '.join(_COLUMNS)}, or what a "
                 "first line with these names says",
                 path=path,
@@ -190,7 +190,7 @@ def _parse_weight(value: Optional[str], path: Path, number: int) -> Optional[flo
     if value is None or not value.strip():
         return None
     if not _is_number(value):
-        raise CorpusError(
+        raise DataError(
             f"weight {value!r} is no number: write one, or nothing",
             path=path,
             line=number,
@@ -200,7 +200,7 @@ def _parse_weight(value: Optional[str], path: Path, number: int) -> Optional[flo
 
 def _check_weight(weight: float, path: Path, number: int) -> float:
     if not math.isfinite(weight) or weight < 0:
-        raise CorpusError(
+        raise DataError(
             f"weight {weight} must be 0 or more, and finite", path=path, line=number
         )
     return weight
@@ -215,7 +215,7 @@ def parse_jsonl(
     path (Path): The file, for messages.
     report (LexiconReport): Gets the count of patterns that are more than words.
     YIELDS (Row): One per line.
-    RAISES (CorpusError): If a line is no JSON object, or its values are no strings.
+    RAISES (DataError): If a line is no JSON object, or its values are no strings.
     """
     for number, line in lines:
         if not line or line.isspace():
@@ -244,7 +244,7 @@ def _parse_entry(entry: Dict[str, Any], path: Path, number: int) -> Row:
     elif isinstance(weight, bool) or not isinstance(weight, (int, float, type(None))):
         problem = f'"weight" is {weight!r}, which is no number'
     if problem is not None:
-        raise CorpusError(
+        raise DataError(
             f'{problem}: write {{"name": "Lima", "label": "LOC"}}, if you like with '
             '"weight" and "source"',
             path=path,

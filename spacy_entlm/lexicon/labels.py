@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Dict, Iterable, Tuple
 
-from ..corpus.errors import CorpusError
+from ..files.errors import DataError
 
 # Several pairs may stand in one option.
 _GAP = re.compile(r"[,\s]+")
@@ -19,7 +19,7 @@ def read_label_map(values: Iterable[str]) -> Dict[str, str]:
     values (Iterable[str]): Each is a JSON file {"PERSON": "PER", ...}, or a pair
         "PERSON=PER", or several pairs with blanks or commas between them.
     RETURNS (Dict[str, str]): Type -> label.
-    RAISES (CorpusError): If a value is neither, or a type has two labels.
+    RAISES (DataError): If a value is neither, or a type has two labels.
     """
     label_map: Dict[str, str] = {}
     for value in values:
@@ -29,7 +29,7 @@ def read_label_map(values: Iterable[str]) -> Dict[str, str]:
             pairs = dict(_parse_pair(pair) for pair in _GAP.split(value) if pair)
         for type_, label in pairs.items():
             if label_map.setdefault(type_, label) != label:
-                raise CorpusError(
+                raise DataError(
                     f"the label map gives {type_!r} two labels, {label_map[type_]!r} "
                     f"and {label!r}: keep one"
                 )
@@ -39,7 +39,7 @@ def read_label_map(values: Iterable[str]) -> Dict[str, str]:
 def _parse_pair(pair: str) -> Tuple[str, str]:
     type_, equals, label = pair.partition("=")
     if not equals or not type_:
-        raise CorpusError(
+        raise DataError(
             f"{pair!r} is no pair of a label map: write TYPE=LABEL, eg PERSON=PER, or "
             "name a .json file"
         )
@@ -50,14 +50,14 @@ def _read_json(path: Path) -> Dict[str, str]:
     try:
         pairs = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError as error:
-        raise CorpusError("no such file: check the path", path=path) from error
+        raise DataError("no such file: check the path", path=path) from error
     # Also a file that is not UTF-8, and brackets nested without end.
     except (ValueError, RecursionError) as error:
-        raise CorpusError(f"no JSON file ({error})", path=path) from error
+        raise DataError(f"no JSON file ({error})", path=path) from error
     if not isinstance(pairs, dict) or not all(
         isinstance(label, str) for label in pairs.values()
     ):
-        raise CorpusError(
+        raise DataError(
             'no label map: write {"PERSON": "PER", "GPE": "LOC", ...}', path=path
         )
     return {type_: check_label(label) for type_, label in pairs.items()}
@@ -68,10 +68,10 @@ def check_label(label: str) -> str:
 
     label (str): The label.
     RETURNS (str): The same.
-    RAISES (CorpusError): If it is empty, holds blanks or means "no entity".
+    RAISES (DataError): If it is empty, holds blanks or means "no entity".
     """
     if not label or label in _NO_LABELS or _GAP.search(label):
-        raise CorpusError(
+        raise DataError(
             f"{label!r} is no label: use a class name without blanks, eg PER"
         )
     return label

@@ -26,7 +26,7 @@ from typing import (
 from ahocorasick_rs import BytesAhoCorasick
 from spacy.tokens import Doc, Span
 
-from ..corpus.errors import CorpusError
+from ..files.errors import DataError
 from .entries import Entry, choose_label
 
 EXACT = "exact"
@@ -128,7 +128,7 @@ class LexiconMatcher:
         case.
     skip_initial (bool): Leave out single words at the start of a sentence, whose
         capital says nothing, unless a name of the same label comes right behind.
-    RAISES (CorpusError): If the case rule is unknown, or no name is left.
+    RAISES (DataError): If the case rule is unknown, or no name is left.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class LexiconMatcher:
         skip_initial: bool = False,
     ) -> None:
         if case not in CASE_RULES:
-            raise CorpusError(
+            raise DataError(
                 f"unknown case rule {case!r}: choose {', '.join(CASE_RULES)}"
             )
         self.case = case
@@ -150,7 +150,7 @@ class LexiconMatcher:
         self._encoder = _Encoder(fold=case != EXACT)
         groups = self._group(entries, min_length, stop_words)
         if not groups:
-            raise CorpusError(
+            raise DataError(
                 f"no name is left to match ({self.n_excluded:,} are stop words or "
                 "too short): lower the minimum length or give fewer stop words"
             )

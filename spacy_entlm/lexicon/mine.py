@@ -21,7 +21,7 @@ from typing import (
 import srsly
 from spacy.tokens import Doc
 
-from ..corpus.errors import CorpusError
+from ..files.errors import DataError
 from .entries import Entry
 from .labels import check_label
 
@@ -67,14 +67,14 @@ def read_patterns(path: Path, lexicon: Sequence[Entry] = ()) -> NamePatterns:
     path (Path): JSON, {label: {"last": [words], "first": [words], "before": [words],
         "first_from": source}}: `first_from` takes the lexicon's names of a source.
     lexicon (Sequence[Entry]): Names that are known.
-    RAISES (CorpusError): If the file cannot be read, or says something else.
+    RAISES (DataError): If the file cannot be read, or says something else.
     """
     try:
         data = srsly.json_loads(path.read_text(encoding="utf8"))
     except (OSError, ValueError) as err:
-        raise CorpusError(f"cannot be read as JSON: {err}", path=path) from err
+        raise DataError(f"cannot be read as JSON: {err}", path=path) from err
     if not isinstance(data, dict) or not data:
-        raise CorpusError('holds no {label: {"last": [words], ...}}', path=path)
+        raise DataError('holds no {label: {"last": [words], ...}}', path=path)
     patterns = NamePatterns()
     for entry in lexicon:
         patterns.known.setdefault(entry.name, set()).add(entry.label)
@@ -88,7 +88,7 @@ def read_patterns(path: Path, lexicon: Sequence[Entry] = ()) -> NamePatterns:
         source = given.get(FIRST_FROM)
         names = [entry.name for entry in lexicon if source and entry.source == source]
         if source is not None and not names:
-            raise CorpusError(
+            raise DataError(
                 f"{label}: the lexicon has no name with the source {source!r}",
                 path=path,
             )
@@ -128,14 +128,14 @@ def mine_names(
 
 def _check_keys(label: str, given: Any, path: Path) -> None:
     if not isinstance(given, dict) or not set(given) <= set(KEYS):
-        raise CorpusError(f"{label}: may have {', '.join(KEYS)}", path=path)
+        raise DataError(f"{label}: may have {', '.join(KEYS)}", path=path)
     for key in (LAST, FIRST, BEFORE):
         words = given.get(key, [])
         good = isinstance(words, list) and all(isinstance(w, str) for w in words)
         if not good or not all(words):
-            raise CorpusError(f"{label}: {key} must be a list of words", path=path)
+            raise DataError(f"{label}: {key} must be a list of words", path=path)
     if not isinstance(given.get(FIRST_FROM, ""), str):
-        raise CorpusError(f"{label}: {FIRST_FROM} must be a source", path=path)
+        raise DataError(f"{label}: {FIRST_FROM} must be a source", path=path)
 
 
 def _is_capitalised(word: str) -> bool:

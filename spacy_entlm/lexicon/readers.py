@@ -4,9 +4,9 @@ import sys
 from pathlib import Path
 from typing import Dict, List, Mapping, Optional, Tuple, Union
 
-from ..corpus.errors import CorpusError
+from ..files.errors import DataError
+from ..files.text import read_lines
 from .entries import UNLABELLED, Entry, LexiconReport, add_entry, clean_name
-from .files import read_lines
 from .formats import PARSERS, Row, lexicon_format
 from .labels import check_label
 
@@ -35,7 +35,7 @@ def read_lexicon(
         other types are left out and counted. None: the types are the labels.
     RETURNS (Tuple[List[Entry], LexiconReport]): Entries without duplicates, in the
         order of the file, and the counts.
-    RAISES (CorpusError): If the file cannot be read, holds no name that can be used,
+    RAISES (DataError): If the file cannot be read, holds no name that can be used,
         or holds none of the types of the label map.
     """
     path = Path(path)
@@ -49,7 +49,7 @@ def read_lexicon(
         if entry is not None:
             add_entry(entries, entry, report)
     if not entries:
-        raise CorpusError(_explain_nothing(report, label_map), path=path)
+        raise DataError(_explain_nothing(report, label_map), path=path)
     report.labels.update(entry.label for entry in entries.values())
     return list(entries.values()), report
 
@@ -84,8 +84,8 @@ def _make_entry(
 def _checked(label: str, path: Path, line: int) -> str:
     try:
         return check_label(label)
-    except CorpusError as error:
-        raise CorpusError(str(error), path=path, line=line) from error
+    except DataError as error:
+        raise DataError(str(error), path=path, line=line) from error
 
 
 def _explain_nothing(

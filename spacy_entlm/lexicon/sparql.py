@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, List, Optional
 import httpx
 
 from ..about import __version__
-from ..corpus.errors import CorpusError
+from ..files.errors import DataError
 
 USER_AGENT = f"spacy-entlm/{__version__} (python-httpx/{httpx.__version__})"
 MAX_BACKOFF_SECONDS = 60.0
@@ -33,7 +33,7 @@ _N_BODY_CHARS = 200
 Row = Dict[str, str]
 
 
-class EndpointError(CorpusError):
+class EndpointError(DataError):
     """The endpoint gave no answer that can be used."""
 
 

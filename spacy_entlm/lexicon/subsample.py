@@ -4,7 +4,7 @@ import random
 from collections import Counter, defaultdict
 from typing import Dict, Iterable, List, Mapping, Optional, Sequence
 
-from ..corpus.errors import CorpusError
+from ..files.errors import DataError
 from .entries import Entry
 from .match import EXACT, LexiconMatcher, Words, encode
 
@@ -31,15 +31,15 @@ def subsample(
         count_names; None: the weights of the entries are taken for it.
     seed (int): Seed of the draw; the same seed gives the same names.
     RETURNS (List[Entry]): The names kept, in the order of the lexicon.
-    RAISES (CorpusError): If fraction or by are out of range, or there is nothing to
+    RAISES (DataError): If fraction or by are out of range, or there is nothing to
         tell frequencies from.
     """
     if not 0 < fraction <= 1:
-        raise CorpusError(f"the fraction must be above 0 and up to 1, not {fraction}")
+        raise DataError(f"the fraction must be above 0 and up to 1, not {fraction}")
     if by not in WAYS:
-        raise CorpusError(f"cannot choose by {by!r}: choose {' or '.join(WAYS)}")
+        raise DataError(f"cannot choose by {by!r}: choose {' or '.join(WAYS)}")
     if by == FREQUENCY and counts is None and all(e.weight is None for e in entries):
-        raise CorpusError(
+        raise DataError(
             "no name has a weight to choose the most frequent by: give a text to count "
             "in with --text, or choose --by random"
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, List, Optional, Sequence
 
-from ..corpus.errors import CorpusError
+from ..files.errors import DataError
 from .labels import check_label
 
 ENDPOINT = "https://query.wikidata.org/sparql"
@@ -77,25 +77,25 @@ def read_config(path: Path) -> List[WikidataClass]:
     path (Path): A JSON file {"PER": ["Q5"], "LOC": [{"class": "Q515", "subclasses":
         true}, ...], ...}.
     RETURNS (List[WikidataClass]): In the order of the file.
-    RAISES (CorpusError): If the file is none such, or names no class.
+    RAISES (DataError): If the file is none such, or names no class.
     """
     try:
         config = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError as error:
-        raise CorpusError("no such file: check the path", path=path) from error
+        raise DataError("no such file: check the path", path=path) from error
     except (ValueError, RecursionError) as error:
-        raise CorpusError(f"no JSON file ({error})", path=path) from error
+        raise DataError(f"no JSON file ({error})", path=path) from error
     if not isinstance(config, dict):
-        raise CorpusError('write {"PER": ["Q5"], ...}', path=path)
+        raise DataError('write {"PER": ["Q5"], ...}', path=path)
     classes = []
     for label, values in config.items():
         for value in values if isinstance(values, list) else [values]:
             try:
                 classes.append(_parse_class(check_label(label), value))
-            except CorpusError as error:
-                raise CorpusError(str(error), path=path) from error
+            except DataError as error:
+                raise DataError(str(error), path=path) from error
     if not classes:
-        raise CorpusError('names no class: write {"PER": ["Q5"], ...}', path=path)
+        raise DataError('names no class: write {"PER": ["Q5"], ...}', path=path)
     return classes
 
 
@@ -108,7 +108,7 @@ def _parse_class(label: str, value: Any) -> WikidataClass:
         if unknown or not isinstance(subclasses, bool):
             class_id = None
     if not isinstance(class_id, str) or not _CLASS_ID.fullmatch(class_id):
-        raise CorpusError(
+        raise DataError(
             f"{value!r} (for {label}) is no Wikidata class: write its id, eg "
             '"Q5", or {"class": "Q515", "subclasses": true}'
         )
@@ -136,14 +136,14 @@ class WikidataSettings:
 
     def __post_init__(self) -> None:
         if self.paging not in PAGINGS:
-            raise CorpusError(
+            raise DataError(
                 f"cannot page by {self.paging!r}: choose {' or '.join(PAGINGS)}"
             )
         if self.page_size < 1 or (self.limit is not None and self.limit < 1):
-            raise CorpusError("the page size and the limit must be at least 1")
+            raise DataError("the page size and the limit must be at least 1")
         for language in self.languages:
             if not _LANGUAGE.fullmatch(language):
-                raise CorpusError(f"{language!r} is no language code: write eg en")
+                raise DataError(f"{language!r} is no language code: write eg en")
 
 
 def is_sliced(wanted: WikidataClass, settings: WikidataSettings) -> bool:

@@ -1,22 +1,22 @@
 """Lexicons to files."""
 
-import json
 from pathlib import Path
 from typing import Any, Dict, Iterable
 
-from ..corpus.errors import CorpusError
+from ..files.errors import DataError
+from ..files.json_lines import dump_line
+from ..files.text import open_packed, unpacked_extension
 from .entries import Entry
-from .files import open_to_write, unpacked_extension
 
 
 def check_lexicon_extension(path: Path) -> None:
     """Check that a lexicon of this name can be written.
 
     path (Path): The output file.
-    RAISES (CorpusError): If it does not end in .jsonl, .jsonl.xz or .jsonl.gz.
+    RAISES (DataError): If it does not end in .jsonl, .jsonl.xz or .jsonl.gz.
     """
     if unpacked_extension(path) != ".jsonl":
-        raise CorpusError(
+        raise DataError(
             "a lexicon is written as JSON lines: end its name in .jsonl, .jsonl.xz or "
             ".jsonl.gz",
             path=path,
@@ -29,10 +29,9 @@ def write_lexicon(entries: Iterable[Entry], path: Path) -> None:
     entries (Iterable[Entry]): The entries.
     path (Path): The file; packed if its name ends in .xz or .gz.
     """
-    with open_to_write(path) as file_:
+    with open_packed(path) as file_:
         for entry in entries:
-            line = json.dumps(_as_object(entry), ensure_ascii=False)
-            file_.write(line.encode("utf-8") + b"\n")
+            file_.write(dump_line(_as_object(entry)))
 
 
 def _as_object(entry: Entry) -> Dict[str, Any]:

@@ -17,7 +17,7 @@ from thinc.api import Optimizer
 
 from ..decoding.types import Decoder, DocEntities, LabelScores
 from ..files.bytes import pack_folder, unpack_folder
-from ..files.folders import replace_file, replace_folder
+from ..files.folder import read_folder, write_folder
 from ..model.base import PieceModel, get_label_model
 from ..model.types import PieceFeatures, PieceGradient
 from .requirements import add_requirement
@@ -246,30 +246,31 @@ class MaskedLMNER(TrainablePipe):
             self.vocab.strings.add(label)
 
     def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
-        """Save to a folder. Each part is written beside the old one and takes its place
-        when it is complete; excluded parts stay as they are.
+        """Save to a folder. The new files take the place of those of an earlier save
+        together, when all are complete; excluded parts and other files stay.
 
         path (Union[str, Path]): The folder.
         exclude (Iterable[str]): Parts to leave out: "decoder", "model", "added_labels".
         """
+        with write_folder(Path(path), keep=list(exclude)) as folder:
+            self._write_parts(folder, exclude)
+
+    def _write_parts(self, folder: Path, exclude: Iterable[str]) -> None:
         serialize: Dict[str, Callable[[Path], Any]] = {
-            "model": self._save_model,  # first: it is what may not fit the disk
-            "decoder": lambda p: replace_file(p, self.decoder.to_bytes()),
+            "model": self._save_model,
+            "decoder": lambda p: p.write_bytes(self.decoder.to_bytes()),
             "added_labels": self._save_added_labels,
         }
-        Path(path).mkdir(parents=True, exist_ok=True)
-        util.to_disk(path, serialize, exclude)
+        util.to_disk(folder, serialize, exclude)
 
     def _save_model(self, path: Path) -> None:
-        with replace_folder(path) as folder:
-            self.label_model.shim.to_disk(folder)
+        path.mkdir()
+        self.label_model.shim.to_disk(path)
 
     def _save_added_labels(self, path: Path) -> None:
         """Classes without a network; the others are with the model."""
-        if self.is_initialized:
-            path.unlink(missing_ok=True)
-        else:
-            replace_file(path, srsly.json_dumps(self._added).encode("utf8"))
+        if not self.is_initialized:
+            srsly.write_json(path, self._added)
 
     def from_disk(
         self, path: Union[str, Path], *, exclude: Iterable[str] = ()
@@ -280,7 +281,7 @@ class MaskedLMNER(TrainablePipe):
             "model": lambda p: self.label_model.shim.from_disk(p),
             "added_labels": self._load_added_labels,
         }
-        util.from_disk(Path(path), deserialize, exclude)
+        read_folder(Path(path), lambda f: util.from_disk(f, deserialize, exclude))
         self._note_labels()
         return self
 
@@ -289,7 +290,7 @@ class MaskedLMNER(TrainablePipe):
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Serialise to bytes: the files that `to_disk` writes."""
-        return pack_folder(lambda folder: self.to_disk(folder, exclude=exclude))
+        return pack_folder(lambda folder: self._write_parts(folder, exclude))
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "MaskedLMNER":
         """Load from bytes. Settings stay what the config says."""

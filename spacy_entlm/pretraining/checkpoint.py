@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from ..backbones.loading import load_masked_lm
 from ..backbones.masked_lm import MaskedLM
+from ..files.folder import new_folder
 from .optimization import get_moments, set_moments
 from .settings import PretrainError
 
@@ -48,22 +49,15 @@ def save_checkpoint(
     RAISES (PretrainError): If it cannot be written; the one before is intact.
     """
     target = folder / f"{PREFIX}{state.step:09}"
-    temporary = folder / f".{target.name}"
     older = [path for path in find_checkpoints(folder) if path != target]
     with write_errors(f"the checkpoint {target}", _keeps(older)):
-        try:
-            shutil.rmtree(temporary, ignore_errors=True)
-            temporary.mkdir()
-            masked_lm.save(temporary)
+        shutil.rmtree(target, ignore_errors=True)
+        with new_folder(target) as new:
+            masked_lm.save(new)
             if optimizer is not None:
-                moments = get_moments(optimizer, masked_lm)
-                save_file(moments, temporary / OPTIMIZER_FILE)
+                save_file(get_moments(optimizer, masked_lm), new / OPTIMIZER_FILE)
             text = json.dumps(asdict(state))
-            (temporary / STATE_FILE).write_text(text, encoding="utf8")
-            shutil.rmtree(target, ignore_errors=True)
-            temporary.rename(target)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+            (new / STATE_FILE).write_text(text, encoding="utf8")
     for path in older:
         shutil.rmtree(path, ignore_errors=True)
 

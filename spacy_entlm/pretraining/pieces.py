@@ -10,8 +10,8 @@ from typing import Any, Callable, Iterable, List, Sequence
 import numpy as np
 
 from ..backbones.masked_lm import MaskedLM
+from .held_out import hash_share, is_held_out
 from .settings import MASK_SHARE, PretrainError
-from .text import hash_share, is_held_out
 
 PIECES_FILE = "pieces.json"
 # Lines that the tokenizer gets at once.

@@ -19,7 +19,8 @@ from ..backbones.recommended import (
     Recommended,
     read_recommended,
 )
-from ..files.folders import replace_folder
+from ..corpus.texts import check_text_files, read_texts
+from ..files.folder import write_folder
 from ..training.schedule import learn_rate_for_width
 from .checkpoint import (
     State,
@@ -31,6 +32,7 @@ from .checkpoint import (
 )
 from .evaluation import evaluate
 from .folder import RunFolder
+from .held_out import is_held_out
 from .loop import Report, Training
 from .masking import Masker
 from .models import change_vocabulary, new_model
@@ -39,7 +41,6 @@ from .pieces import PieceStore, write_pieces
 from .report import describe_measures, make_report
 from .sequences import PackedSequences
 from .settings import DEFAULT_LENGTH, PretrainError, Settings, describe_text
-from .text import check_text_files, is_held_out, read_text
 
 BAR = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
 
@@ -148,7 +149,7 @@ class Pretraining:
         folder.pieces.mkdir()
         with _bar("Splitting the text", unit="piece") as bar:
             store = write_pieces(
-                read_text(self.text),
+                read_texts(self.text),
                 masked_lm,
                 folder.pieces,
                 held_out=self.settings.held_out,
@@ -175,7 +176,7 @@ class Pretraining:
         """The model, and how its vocabulary was made or changed."""
 
         def training_lines() -> Iterator[str]:
-            for line in read_text(self.text):
+            for line in read_texts(self.text):
                 if not is_held_out(line, self.settings.held_out):
                     yield line
 
@@ -274,7 +275,7 @@ class Pretraining:
     def _write(self, masked_lm: MaskedLM, report: Dict[str, Any]) -> None:
         if self.settings.half:
             masked_lm.half()
-        with replace_folder(self.out.absolute()) as new:
+        with write_folder(self.out.absolute()) as new:
             masked_lm.save(new)
             text = json.dumps(report, ensure_ascii=False, indent=1)
             (new / PRETRAIN_FILE).write_text(text + "\n", encoding="utf8")

@@ -61,7 +61,7 @@ def forget_rare(counts: "Counter[str]") -> "Counter[str]":
 def read_names(paths: Iterable[Path]) -> List[str]:
     """The names in lexicon files, whatever their classes.
 
-    RAISES (CorpusError): If a file cannot be read or holds no name.
+    RAISES (DataError): If a file cannot be read or holds no name.
     """
     names: List[str] = []
     for path in paths:

@@ -193,7 +193,7 @@ def test_text_that_looks_annotated_can_be_read_as_text(annotate):
     [
         (["none.tsv", "plain.txt", "out.spacy"], "none.tsv: no such file"),
         (["lexicon.tsv", "none.txt", "out.spacy"], "none.txt: no such file"),
-        (["lexicon.tsv", "none.spacy", "out.spacy"], "none.spacy: No such file"),
+        (["lexicon.tsv", "none.spacy", "out.spacy"], "none.spacy: no such file"),
         (["lexicon.tsv", "plain.txt", "out.txt"], "end its name in .spacy or .jsonl"),
         (["lexicon.tsv", "gold.spacy", "gold.spacy"], "is the input too"),
         (["lexicon.tsv", "gold.spacy", "out.spacy"], "no DocBin, or a damaged one"),

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from spacy_entlm.benchmark.data import DatasetReader
-from spacy_entlm.benchmark.train import run_job
-from spacy_entlm.benchmark.workers import Outcome
 from spacy_entlm.cli import entlm_cli
+from spacy_entlm.evaluation.compare.data import DatasetReader
+from spacy_entlm.evaluation.compare.train import run_job
+from spacy_entlm.evaluation.compare.workers import Outcome
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def entlm(tmp_path, monkeypatch, annotated, bert, label_words):
             name = job.cells[0].name.dataset
             yield Outcome(job, run_job(job, DatasetReader(name, datasets[name])), "")
 
-    monkeypatch.setattr("spacy_entlm.benchmark.run.run_jobs", run_inline)
+    monkeypatch.setattr("spacy_entlm.evaluation.compare.run.run_jobs", run_inline)
     monkeypatch.chdir(tmp_path)
     lines = [
         json.dumps(
@@ -124,7 +124,9 @@ def test_ablation_writes_the_curve_and_trains_equal_points_once(entlm, bert):
 
 
 def test_without_matplotlib_the_curve_is_written_all_the_same(entlm, bert, monkeypatch):
-    monkeypatch.setattr("spacy_entlm.benchmark.plots.has_matplotlib", lambda: False)
+    monkeypatch.setattr(
+        "spacy_entlm.evaluation.compare.plots.has_matplotlib", lambda: False
+    )
     output = entlm(*ablation("top-k", "--backbone", bert, "--values", "1"))
     assert "pip install 'spacy-entlm[plot]'" in output
     assert Path("out/top-k.json").exists()
@@ -204,7 +206,9 @@ def test_report_shows_times_curves_and_figures_of_others(entlm, monkeypatch):
     result = {"method": "entlm", "shots": 5, "mean": 4.0, "sd": 1.0}
     points = [{**POINT, "results": [result]}]
     Path("curve.json").write_text(json.dumps({"ablation": "top-k", "points": points}))
-    monkeypatch.setattr("spacy_entlm.benchmark.beside.PAPER", Path("paper.json"))
+    monkeypatch.setattr(
+        "spacy_entlm.evaluation.compare.beside.PAPER", Path("paper.json")
+    )
     entlm("benchmark", "c.yml", "out", "--set", 'methods=["entlm","bert_tagger"]')
     output = entlm("report", "benchmark", "out", "--paper", "--times", "times.json")
     assert "| entlm | big (paper) | 12.34 (5.67) |" in output

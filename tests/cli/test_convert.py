@@ -12,8 +12,9 @@ from spacy.tokens import DocBin
 from typer.testing import CliRunner
 
 from spacy_entlm.cli import entlm_cli
-from spacy_entlm.cli._util import atomic_output, one_line_errors
-from spacy_entlm.corpus.readers import CorpusError
+from spacy_entlm.cli._util import one_line_errors
+from spacy_entlm.corpus.readers import DataError
+from spacy_entlm.files.file import write_file
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared" / "data"
@@ -162,10 +163,10 @@ def test_real_corpus_is_converted_whole(convert):
 # What the commands share
 
 
-def test_atomic_output_removes_the_temporary_file_on_failure(tmp_path):
+def test_write_file_removes_the_temporary_file_on_failure(tmp_path):
     path = tmp_path / "out.txt"
     path.write_text("old")
-    with pytest.raises(KeyboardInterrupt), atomic_output(path) as temporary:
+    with pytest.raises(KeyboardInterrupt), write_file(path) as temporary:
         temporary.write_text("half")
         assert temporary.parent == tmp_path
         assert temporary.suffix == ".txt"
@@ -174,12 +175,12 @@ def test_atomic_output_removes_the_temporary_file_on_failure(tmp_path):
     assert path.read_text() == "old"
 
 
-def test_atomic_output_keeps_a_link_and_usual_permissions(tmp_path):
+def test_write_file_keeps_a_link_and_usual_permissions(tmp_path):
     link, target, plain = (tmp_path / name for name in ("link", "target", "plain"))
     target.write_text("old")
     link.symlink_to(target)
     plain.write_text("")
-    with atomic_output(link) as temporary:
+    with write_file(link) as temporary:
         temporary.write_text("new")
     assert link.is_symlink()
     assert target.read_text() == "new"
@@ -187,10 +188,10 @@ def test_atomic_output_keeps_a_link_and_usual_permissions(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
-def test_atomic_output_refuses_what_is_no_regular_file(tmp_path):
+def test_write_file_refuses_what_is_no_regular_file(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(CorpusError, match="no regular file"), atomic_output(pipe):
+    with pytest.raises(DataError, match="no regular file"), write_file(pipe):
         pass
 
 

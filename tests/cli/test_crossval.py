@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from spacy_entlm.cli import entlm_cli
-from spacy_entlm.crossval.training import Trainer
+from spacy_entlm.evaluation.crossval.training import Trainer
 
 CONFIG = Path(__file__).resolve().parents[2] / "configs" / "entlm.cfg"
 STORE = Path("build/crossval/data.folds.jsonl")
@@ -83,7 +83,7 @@ def test_a_run_that_was_stopped_goes_on(crossval, guess, monkeypatch):
             raise KeyboardInterrupt
         original(self, key, found)
 
-    from spacy_entlm.crossval.store import FoldStore
+    from spacy_entlm.evaluation.crossval.store import FoldStore
 
     original = FoldStore.append
     monkeypatch.setattr(FoldStore, "append", stop)

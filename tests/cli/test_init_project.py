@@ -36,13 +36,19 @@ def test_every_file_that_a_command_names_is_written(tmp_path):
                 assert (tmp_path / "p" / dep).exists(), dep
 
 
-def test_takes_an_empty_folder_and_refuses_a_full_one(tmp_path):
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    assert init_project(empty).exit_code == 0
-    result = init_project(empty)
+def test_writes_into_the_folder_that_is_there_and_replaces_nothing(tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("mine")
+    before = folder.stat().st_ino
+    assert init_project(folder).exit_code == 0
+    assert folder.stat().st_ino == before
+    assert (folder / "thesis.txt").read_text() == "mine"
+    (folder / "project.yml").write_text("my own")
+    result = init_project(folder)
     assert result.exit_code == 1
-    assert "is not empty" in result.output
+    assert "exists: name another folder" in result.output
+    assert (folder / "project.yml").read_text() == "my own"
 
 
 def test_refuses_a_file(tmp_path):

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from spacy_entlm.cli import entlm_cli
-from spacy_entlm.label_words.geometry import nearest_rows, project
-from spacy_entlm.label_words.page import ClassView, render_page
-from spacy_entlm.label_words.picture import Point, draw
+from spacy_entlm.evaluation.label_words.geometry import nearest_rows, project
+from spacy_entlm.evaluation.label_words.page import ClassView, render_page
+from spacy_entlm.evaluation.label_words.picture import Point, draw
 
 VOID = {"meta", "circle", "polygon"}
 

@@ -13,6 +13,8 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Adam, Model, with_debug
 
+from spacy_entlm.files.folder import LIST_FILE
+
 from .conftest import OTHER_LANGUAGE
 
 MORE_TEXTS = ["", " ", "\n\n", "Peter", "Rome , Rome and Rome", "red " * 300 + "Rome ."]
@@ -170,7 +172,7 @@ def test_bytes_hold_the_files_of_the_folder(pipe, tmp_path):
     files = {
         path.relative_to(tmp_path).as_posix(): path.read_bytes()
         for path in tmp_path.rglob("*")
-        if path.is_file()
+        if path.is_file() and path.name != LIST_FILE
     }
     assert srsly.msgpack_loads(pipe.to_bytes()) == files
 

@@ -1,4 +1,4 @@
-"""Whatever a file holds, reading gives Docs or a CorpusError that names the file."""
+"""Whatever a file holds, reading gives Docs or a DataError that names the file."""
 
 import json
 import tempfile
@@ -9,7 +9,7 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_entlm.corpus.readers import CorpusError, read_docs
+from spacy_entlm.corpus.readers import DataError, read_docs
 
 NLP = spacy.blank("en")
 EXTENSIONS = [".conll", ".txt", ".md", ".jsonl", ".spacy"]
@@ -35,7 +35,7 @@ def read(content, extension):
         path.write_bytes(content)
         try:
             docs, report = read_docs(path, NLP)
-        except CorpusError as error:
+        except DataError as error:
             assert str(path) in str(error)
             return
     assert report.docs == len(docs) > 0

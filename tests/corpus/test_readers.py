@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 import spacy
 
-from spacy_entlm.corpus.readers import CorpusError, read_docs
+from spacy_entlm.corpus.readers import DataError, read_docs
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="no shared data")
@@ -33,7 +33,7 @@ def error_of(read):
     """Read bad content and return the message of the error."""
 
     def error_of(name, content, **kwargs):
-        with pytest.raises(CorpusError) as caught:
+        with pytest.raises(DataError) as caught:
             read(name, content, **kwargs)
         assert name in str(caught.value)
         return str(caught.value)
@@ -260,7 +260,7 @@ def test_text_longer_than_the_pipeline_allows_is_an_error_with_its_line(tmp_path
     nlp.max_length = 10
     path = tmp_path / "a.jsonl"
     path.write_text(jsonl({"text": "short"}, {"text": "much too long"}))
-    with pytest.raises(CorpusError, match="line 2: spaCy refuses this text"):
+    with pytest.raises(DataError, match="line 2: spaCy refuses this text"):
         read_docs(path, nlp)
 
 
@@ -318,7 +318,7 @@ def test_unknown_extension_is_an_error(error_of):
 def test_unknown_format_is_an_error(tmp_path, nlp):
     path = tmp_path / "a.conll"
     path.write_text("Lima O")
-    with pytest.raises(CorpusError, match="unknown format 'xml': choose auto, conll"):
+    with pytest.raises(DataError, match="unknown format 'xml': choose auto, conll"):
         read_docs(path, nlp, format="xml")
 
 
@@ -329,15 +329,15 @@ def test_empty_file_is_an_error(error_of, name, content):
 
 
 def test_missing_file_and_folder_are_errors(tmp_path, nlp):
-    with pytest.raises(CorpusError, match=r"none\.conll: no such file"):
+    with pytest.raises(DataError, match=r"none\.conll: no such file"):
         read_docs(tmp_path / "none.conll", nlp)
-    with pytest.raises(CorpusError, match="is a folder"):
+    with pytest.raises(DataError, match="is a folder"):
         read_docs(str(tmp_path), nlp)
 
 
 def test_bytes_that_are_not_utf8_are_an_error_with_their_place(error_of):
     message = error_of("a.conll", "Lima B-LOC\nCórdoba B-LOC\n".encode("latin-1"))
-    assert "line 2: not UTF-8: byte 0xf3 at offset 12" in message
+    assert "line 2: not UTF-8: byte 0xf3 at offset 1" in message
 
 
 def test_file_without_any_annotation_is_an_error(error_of):

@@ -4,7 +4,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc, DocBin, Span
 
-from spacy_entlm.corpus.readers import CorpusError, read_docs
+from spacy_entlm.corpus.readers import DataError, read_docs
 from spacy_entlm.corpus.tags import doc_to_tags
 from spacy_entlm.corpus.writers import write_docs
 
@@ -120,7 +120,7 @@ def test_tokens_of_blanks_are_not_written_as_words(nlp, tmp_path):
 
 
 def test_writing_another_extension_is_refused(docs, tmp_path):
-    with pytest.raises(CorpusError, match=r"end its name in \.spacy or \.jsonl"):
+    with pytest.raises(DataError, match=r"end its name in \.spacy or \.jsonl"):
         write_docs(docs, tmp_path / "a.conll")
 
 
@@ -136,12 +136,12 @@ def test_damaged_docbin_is_a_corpus_error(docs, nlp, tmp_path):
     path = tmp_path / "a.spacy"
     for bad in (b"not a DocBin", data[:-9], data[:20], b"\x80\x04."):
         path.write_bytes(bad)
-        with pytest.raises(CorpusError, match=r"a\.spacy: no DocBin, or a damaged one"):
+        with pytest.raises(DataError, match=r"a\.spacy: no DocBin, or a damaged one"):
             read_docs(path, nlp)
 
 
 def test_docbin_without_annotation_is_an_error(nlp, tmp_path):
     path = tmp_path / "a.spacy"
     DocBin(docs=[Doc(nlp.vocab, words=["Lima"])]).to_disk(path)
-    with pytest.raises(CorpusError, match="no annotated docs in 1 read"):
+    with pytest.raises(DataError, match="no annotated docs in 1 read"):
         read_docs(path, nlp)

@@ -11,8 +11,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from spacy.tokens import Doc
 
-from spacy_entlm.corpus.readers import CorpusError, SamplingError, read_docs
-from spacy_entlm.corpus.sampling import sample_exact
+from spacy_entlm.corpus.readers import read_docs
+from spacy_entlm.corpus.sampling import SamplingError, sample_exact
+from spacy_entlm.files.errors import DataError
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared" / "data"
@@ -131,7 +132,7 @@ def test_too_few_examples_are_an_error_that_names_the_classes():
     assert "there are B: 3 of 5. Lower --shots, add examples" in message
     assert "`train-all`" in message
     assert "A: " not in message
-    assert isinstance(caught.value, CorpusError)
+    assert isinstance(caught.value, DataError)
 
 
 def test_unreachable_k_is_an_error_with_the_best_shuffle():

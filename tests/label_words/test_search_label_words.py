@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_entlm.label_words.report import MAX_LISTED, casing_advice, make_report
+from spacy_entlm.evaluation.label_words.report import (
+    MAX_LISTED,
+    casing_advice,
+    make_report,
+)
 from spacy_entlm.label_words.search import (
     OUTSIDE,
     SearchSettings,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_entlm.corpus.errors import CorpusError
+from spacy_entlm.files.errors import DataError
 from spacy_entlm.lexicon.entries import (
     Entry,
     choose_label,
@@ -92,7 +92,7 @@ def test_label_maps_are_read_from_pairs_and_files(tmp_path):
 )
 def test_bad_label_maps_are_errors(values, text, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(CorpusError, match=text):
+    with pytest.raises(DataError, match=text):
         read_label_map(values)
 
 
@@ -100,7 +100,7 @@ def test_bad_label_maps_are_errors(values, text, tmp_path, monkeypatch):
 def test_bad_label_map_files_are_errors(content, tmp_path):
     path = tmp_path / "map.json"
     path.write_text(content, encoding="latin-1")
-    with pytest.raises(CorpusError, match=r"map\.json: no (JSON file|label map)"):
+    with pytest.raises(DataError, match=r"map\.json: no (JSON file|label map)"):
         read_label_map([str(path)])
 
 
@@ -151,5 +151,5 @@ def test_a_larger_share_holds_the_smaller_one(entries, fraction, seed):
     ],
 )
 def test_bad_subsample_settings_are_errors(settings, text):
-    with pytest.raises(CorpusError, match=text):
+    with pytest.raises(DataError, match=text):
         subsample([Entry("Lima", "LOC")], **settings)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 
-from spacy_entlm.corpus.errors import CorpusError
+from spacy_entlm.files.errors import DataError
 from spacy_entlm.lexicon.entries import Entry
 from spacy_entlm.lexicon.match import LexiconMatcher, annotate, join_neighbours
 from spacy_entlm.lexicon.report import MatchReport, WordScores
@@ -154,9 +154,9 @@ def test_minimum_length_and_stop_words():
 
 
 def test_no_name_left_is_an_error():
-    with pytest.raises(CorpusError, match="no name is left to match"):
+    with pytest.raises(DataError, match="no name is left to match"):
         make_matcher("It", min_length=3)
-    with pytest.raises(CorpusError, match="unknown case rule 'upper'"):
+    with pytest.raises(DataError, match="unknown case rule 'upper'"):
         make_matcher("It", case="upper")
 
 
@@ -239,7 +239,7 @@ def test_any_name_and_any_text(lexicon, text):
     for case in ("exact", "lower", "capitalised"):
         try:
             matcher = make_matcher(*lexicon, case=case)
-        except CorpusError:
+        except DataError:
             continue
         last = 0
         for match in matcher.match(text).labelled:

@@ -5,7 +5,7 @@ import json
 import pytest
 import spacy
 
-from spacy_entlm.corpus.errors import CorpusError
+from spacy_entlm.files.errors import DataError
 from spacy_entlm.lexicon.entries import Entry
 from spacy_entlm.lexicon.mine import mine_names, read_patterns
 
@@ -96,7 +96,7 @@ def test_weights_are_places(tmp_path):
 def test_broken_patterns_are_told(tmp_path, text, message):
     path = tmp_path / "patterns.json"
     path.write_text(text)
-    with pytest.raises(CorpusError, match=message):
+    with pytest.raises(DataError, match=message):
         read_patterns(path, LEXICON)
-    with pytest.raises(CorpusError, match="cannot be read"):
+    with pytest.raises(DataError, match="cannot be read"):
         read_patterns(tmp_path / "none.json", LEXICON)

@@ -6,7 +6,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from spacy_entlm.corpus.errors import CorpusError
+from spacy_entlm.files.errors import DataError
 from spacy_entlm.lexicon.entries import BROKEN_NAMES
 from spacy_entlm.lexicon.fetch import MIN_PAGE_SIZE, LexiconBuilder, fetch_pages
 from spacy_entlm.lexicon.sparql import (
@@ -315,7 +315,7 @@ def test_config_names_classes(tmp_path):
 def test_bad_config_is_an_error(tmp_path, content, text):
     path = tmp_path / "map.json"
     path.write_text(content)
-    with pytest.raises(CorpusError, match=text) as error:
+    with pytest.raises(DataError, match=text) as error:
         read_config(path)
     assert str(error.value).startswith(str(path))
 
@@ -330,5 +330,5 @@ def test_bad_config_is_an_error(tmp_path, content, text):
     ],
 )
 def test_bad_settings_are_errors(settings, text):
-    with pytest.raises(CorpusError, match=text):
+    with pytest.raises(DataError, match=text):
         WikidataSettings(**settings)

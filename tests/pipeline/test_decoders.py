@@ -7,10 +7,10 @@ import spacy
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 
-from spacy_entlm.corpus.errors import CorpusError
 from spacy_entlm.decoding.io import IODecoder
 from spacy_entlm.decoding.transitions import TransitionCounts
 from spacy_entlm.decoding.viterbi import ViterbiDecoder
+from spacy_entlm.files.errors import DataError
 from spacy_entlm.pipeline.decoders import build_viterbi_decoder
 
 NLP = spacy.blank("en")
@@ -58,7 +58,7 @@ def test_transitions_are_counted_in_annotated_text(tmp_path, extension):
 
 def test_annotated_text_that_is_not_there_is_named(tmp_path):
     decoder = build_viterbi_decoder(transitions=tmp_path / "none.spacy")
-    with pytest.raises(CorpusError, match=r"none\.spacy"):
+    with pytest.raises(DataError, match=r"none\.spacy"):
         decoder.initialize(examples(annotated_doc(["x"])), LABELS)
 
 

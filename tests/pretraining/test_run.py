@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 
 from spacy_entlm.backbones.names import write_record
 from spacy_entlm.backbones.recommended import read_recommended
-from spacy_entlm.corpus.errors import CorpusError
+from spacy_entlm.files.errors import DataError
 from spacy_entlm.pretraining import evaluation, pieces
 from spacy_entlm.pretraining.settings import PretrainError
 from spacy_entlm.training.schedule import suitable_learn_rate
@@ -85,7 +85,7 @@ def test_empty_text_is_refused(pretrain, text, content, names):
 
 def test_text_that_is_no_utf8_leaves_nothing(pretrain, text, names):
     text.write_bytes(b"anna\ncaf\xe9\n")
-    with pytest.raises(CorpusError, match=r"text\.txt, line 2: not UTF-8"):
+    with pytest.raises(DataError, match=r"text\.txt, line 2: not UTF-8"):
         pretrain("out")
     assert names() == ["text.txt"]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import srsly
 
-from spacy_entlm.benchmark.config import read_config
+from spacy_entlm.evaluation.compare.config import read_config
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = sorted((ROOT / "project" / "benchmarks" / "configs").glob("*.yml"))

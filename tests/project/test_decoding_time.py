@@ -10,7 +10,7 @@ import transformers
 import typer
 from spacy.tokens import Doc
 
-from spacy_entlm.benchmark.times import read_times
+from spacy_entlm.evaluation.compare.times import read_times
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "project" / "benchmarks"
 

@@ -1,0 +1,142 @@
+"""Plain text of any form: .txt, JSON lines and .spacy files, packed or not."""
+
+from pathlib import Path
+from typing import Callable, Dict, Iterable, Iterator, List, Tuple
+
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from ..files.errors import DataError
+from ..files.json_lines import read_objects
+from ..files.text import check_file, read_lines, unpacked_extension
+from .readers import read_docbin
+
+# A longer line is cut at white space: a text may be one line of a gigabyte.
+MAX_LINE_CHARS = 1 << 13
+TEXT_KEYS = ("text", "tokens", "words")
+# Without packing; .spacy files are packed already.
+TEXT_EXTENSIONS = (".txt", ".jsonl", ".spacy")
+
+# A text, and the number of its line or Doc, counted from 1.
+Text = Tuple[int, str]
+
+
+def read_texts(paths: Iterable[Path]) -> Iterator[str]:
+    """Go through the lines of text files, none of which is held in memory as a whole
+    (but .spacy files are).
+
+    paths (Iterable[Path]): .txt and .jsonl files, packed (.xz, .gz) or not, and .spacy
+        files. A JSON line is {"text": str}, or {"text": [words]}.
+    YIELDS (str): Lines that are not blank, without blanks around them. Lines of more
+        than MAX_LINE_CHARS come in parts, cut at white space where there is some.
+    RAISES (DataError): If a file cannot be read, is damaged, or is no text; the
+        message names the file and the line.
+    """
+    for path in paths:
+        for _, text in numbered_texts(path):
+            for part in cut_text(text):
+                if part := part.strip():
+                    yield part
+
+
+def numbered_texts(path: Path) -> Iterator[Text]:
+    """Go through one text file.
+
+    YIELDS (Text): Line numbers and texts, blank ones too.
+    RAISES (DataError): As `read_texts`.
+    """
+    yield from _READERS[_kind(path)](path)
+
+
+def make_docs(texts: Iterable[Text], nlp: Language, path: Path) -> Iterator[Doc]:
+    """Make a Doc of each text that is not blank.
+
+    texts (Iterable[Text]): Numbers and texts.
+    nlp (Language): Gives the tokenizer.
+    path (Path): Their file, for messages.
+    YIELDS (Doc): One per text.
+    RAISES (DataError): If spaCy refuses a text, eg as it is too long.
+    """
+    for number, line in texts:
+        text = line.strip()
+        if not text:
+            continue
+        try:
+            yield nlp.make_doc(text)
+        except ValueError as error:
+            raise DataError(
+                f"spaCy refuses this text: {error}", path=path, line=number
+            ) from error
+
+
+def check_text_files(paths: List[Path]) -> None:
+    """Check names of text files before anything is read.
+
+    RAISES (DataError): If there is no such file, or its form is not known.
+    """
+    for path in paths:
+        check_file(path)
+        _kind(path)
+
+
+def cut_text(text: str) -> Iterator[str]:
+    """Cut a long text at white space, or anywhere if it has none.
+
+    YIELDS (str): Parts of at most MAX_LINE_CHARS characters, which make up the text.
+    """
+    start = 0
+    while len(text) - start > MAX_LINE_CHARS:
+        end = start + MAX_LINE_CHARS
+        blank = max(text.rfind(" ", start, end), text.rfind("\n", start, end))
+        end = blank if blank > start else end
+        yield text[start:end]
+        start = end
+    yield text[start:]
+
+
+def is_text_file(path: Path) -> bool:
+    """Whether `read_texts` reads files with this name's extension."""
+    kind = unpacked_extension(path)
+    return kind in TEXT_EXTENSIONS and (kind != ".spacy" or path.suffix.lower() == kind)
+
+
+def _kind(path: Path) -> str:
+    if not is_text_file(path):
+        raise DataError(
+            f"unknown extension {''.join(path.suffixes[-2:])!r}: text is .txt or "
+            f".jsonl, packed (.xz, .gz) or not, or .spacy",
+            path=path,
+        )
+    return unpacked_extension(path)
+
+
+def _plain(path: Path) -> Iterator[Text]:
+    return read_lines(path, longest=MAX_LINE_CHARS)
+
+
+def _json_texts(path: Path) -> Iterator[Text]:
+    for number, entry in read_objects(path, form='{"text": "..."}'):
+        value = next((entry[key] for key in TEXT_KEYS if key in entry), None)
+        if isinstance(value, list) and all(isinstance(word, str) for word in value):
+            value = " ".join(value)
+        if not isinstance(value, str):
+            raise DataError(
+                f"no text in {entry!s:.60}: write one {{'text': '...'}} per line",
+                path=path,
+                line=number,
+            )
+        # JSON may hold halves of characters, which no tokenizer takes.
+        yield number, value.encode("utf8", "replace").decode("utf8")
+
+
+def _docs(path: Path) -> Iterator[Text]:
+    docs = read_docbin(path, spacy.blank("xx"))
+    return ((number, doc.text) for number, doc in enumerate(docs, 1))
+
+
+_READERS: Dict[str, Callable[[Path], Iterator[Text]]] = {
+    ".txt": _plain,
+    ".jsonl": _json_texts,
+    ".spacy": _docs,
+}

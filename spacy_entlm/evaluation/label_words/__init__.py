@@ -1,0 +1,1 @@
+"""A report on label words."""

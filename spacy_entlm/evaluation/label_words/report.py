@@ -1,0 +1,171 @@
+"""What a search for label words found and left out, as data for people and programs."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any, Dict, List
+
+from ...label_words.search import (
+    DATA,
+    DATA_LM,
+    OUTSIDE,
+    Candidate,
+    ClassSearch,
+    Counts,
+    SearchSettings,
+)
+from ...label_words.words import LabelWordError
+
+REPORT_SUFFIX = ".report.json"
+# Words left out that a report lists per class and reason; it gives the number of all.
+MAX_LISTED = 50
+# With an uncased backbone, folding multiplies the LM words that the text holds by 100.
+CASING_FACTOR = 3
+
+
+def report_path(path: Path) -> Path:
+    """Where the report on a label-word file lies: words.json -> words.report.json."""
+    return path.with_suffix(REPORT_SUFFIX)
+
+
+def make_report(
+    found: Dict[str, ClassSearch],
+    settings: SearchSettings,
+    data: Counts,
+    lm: Counts,
+) -> Dict[str, Any]:
+    """Put together what is known of each class's words.
+
+    found (Dict[str, ClassSearch]): From `search_label_words`.
+    settings (SearchSettings): Those of the search.
+    data, lm (Dict[str, Counter]): The counts that were searched.
+    RETURNS (Dict[str, Any]): As JSON: per class "entity_words" and "lm_predictions"
+        (sums of the counts), "candidates", the chosen "words" with the counts behind
+        them, the words left out as "conflicts", "unseen" and "multi_piece" (with
+        the number of all in "n_..."), and "advice", empty if nothing is lacking.
+    """
+    report = {}
+    for label, search in found.items():
+        n_words = sum(data.get(label, Counter()).values())
+        n_predictions = sum(lm.get(label, Counter()).values())
+        entry: Dict[str, Any] = {
+            "entity_words": n_words,
+            "lm_predictions": n_predictions,
+            "candidates": search.n_candidates,
+            "words": [_as_json(word) for word in search.chosen],
+        }
+        for reason, words in (
+            ("conflicts", search.conflicts),
+            ("unseen", search.unseen),
+            ("multi_piece", search.multi_piece),
+        ):
+            entry[f"n_{reason}"] = len(words)
+            entry[reason] = [_as_json(word) for word in words[:MAX_LISTED]]
+        for conflict, word in zip(entry["conflicts"], search.conflicts):
+            conflict["why"] = _why_conflict(word, label, settings.threshold)
+        entry["advice"] = advice(search, settings, n_words, n_predictions)
+        report[label] = entry
+    return report
+
+
+def advice(
+    search: ClassSearch, settings: SearchSettings, n_words: int, n_predictions: int
+) -> str:
+    """What would help a class that has fewer words than asked for; else empty.
+
+    n_words (int): Words of the annotated text that have the class.
+    n_predictions (int): Predictions that were counted for the class.
+    """
+    if len(search.chosen) >= settings.top_k:
+        return ""
+    if not n_words:
+        return "no entity of it in the annotated text: annotate some, or choose words"
+    hints: List[str] = []
+    if settings.uses_lm and not n_predictions:
+        hints.append("the LM counts hold nothing for it: count on more text")
+    if settings.method == DATA_LM and not settings.smoothing:
+        hints.append(
+            f"words that are in both counts: {search.n_candidates} (try --smoothing)"
+        )
+    if search.conflicts:
+        hints.append(
+            f"words that too often stand elsewhere: {len(search.conflicts)} (try a "
+            f"--threshold below {settings.threshold:g})"
+        )
+    if settings.method != DATA:
+        hints.append("try --method data")
+    return "; ".join([*hints, "annotate more text"])
+
+
+def casing_advice(data: Counts, lm: Counts) -> str:
+    """What to do if the LM counts seem to be those of an uncased backbone, and the
+    data counts have capital letters; else empty.
+
+    data, lm (Dict[str, Counter]): The counts that are to be searched.
+    """
+    in_data = {word for label in data if label != OUTSIDE for word in data[label]}
+    in_lm = {word for counter in lm.values() for word in counter}
+    shared = len(in_data & in_lm)
+    folded = len({word.lower() for word in in_data} & in_lm)
+    if folded <= CASING_FACTOR * max(shared, 1):
+        return ""
+    return (
+        f"Of {len(in_lm):,} words of the LM counts {shared:,} are in the text as "
+        f"spelled, {folded:,} in lower case: name the --backbone of the counts"
+    )
+
+
+def read_report(path: Path) -> Dict[str, Any]:
+    """Read a report that `search` wrote.
+
+    path (Path): The file.
+    RETURNS (Dict[str, Any]): With "settings" and "classes".
+    RAISES (LabelWordError): If the file is missing, no JSON, or no such report.
+    """
+    try:
+        report = json.loads(path.read_text(encoding="utf8"))
+    except (OSError, UnicodeDecodeError) as err:
+        raise LabelWordError(f"Cannot read the report {path}: {err}") from err
+    except json.JSONDecodeError as err:
+        raise LabelWordError(f"{path} is not valid JSON: {err}") from err
+    classes = report.get("classes") if isinstance(report, dict) else None
+    if not (
+        isinstance(classes, dict)
+        and all(map(_is_class, classes.values()))
+        and isinstance(report.get("settings"), dict)
+    ):
+        raise LabelWordError(f"{path} is no report of `search`: run that again")
+    return report
+
+
+def _is_class(entry: Any) -> bool:
+    lists = ("words", "conflicts", "multi_piece")
+    return isinstance(entry, dict) and all(
+        isinstance(entry.get(name), list)
+        and all(isinstance(word, dict) for word in entry[name])
+        and all(isinstance(word.get("word"), str) for word in entry[name])
+        for name in lists
+    )
+
+
+def _as_json(candidate: Candidate) -> Dict[str, Any]:
+    entry: Dict[str, Any] = {
+        "word": candidate.word,
+        "score": candidate.score,
+        "data": candidate.data,
+        "lm": candidate.lm,
+        "ratio": round(candidate.ratio, 4),
+        "by_class": candidate.by_class,
+    }
+    if candidate.pieces is not None:
+        entry["pieces"] = candidate.pieces
+    return entry
+
+
+def _why_conflict(candidate: Candidate, label: str, threshold: float) -> str:
+    total = sum(candidate.by_class.values())
+    others = ", ".join(
+        f"{count} {key}" for key, count in candidate.by_class.items() if key != label
+    )
+    share = f"{candidate.data} of {total} are {label}"
+    return f"{share}, not more than {threshold:g}: {others}"

@@ -1,0 +1,80 @@
+"""Files that are complete or not there.
+
+A link stays a link, here and for folders: what it points to gets the new content.
+"""
+
+import os
+import secrets
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Iterator, Optional
+
+from .errors import DataError
+
+
+def check_output(
+    path: Path, *, source: Optional[Path] = None, overwrite: bool = True
+) -> None:
+    """Check before long work that an output file may be written.
+
+    path (Path): The output file.
+    source (Optional[Path]): The input, which must not be overwritten.
+    overwrite (bool): Whether a file that is there may be replaced.
+    RAISES (DataError): If it may not.
+    """
+    if path.is_dir():
+        raise DataError("is a folder: name a file for the output", path=path)
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise DataError("is no regular file: choose another output", path=path)
+    if source is not None and source.exists() and path.samefile(source):
+        raise DataError("is the input too: choose another output", path=path)
+    if not overwrite:
+        raise DataError(
+            "exists: choose another output, or replace it with --overwrite", path=path
+        )
+
+
+@contextmanager
+def write_file(path: Path) -> Iterator[Path]:
+    """Give a temporary path to write to, which takes the file's place at the end.
+
+    path (Path): The output file; missing parent folders are made.
+    YIELDS (Path): A path in the same folder with the same extension.
+    RAISES (DataError): If it is a folder, or no regular file.
+    """
+    check_output(path)
+    target = path.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # tempfile would make a file that only its owner may read.
+    temporary = target.with_name(
+        f".{target.stem}.{secrets.token_hex(4)}{target.suffix}"
+    )
+    try:
+        yield temporary
+        sync(temporary)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file at once: what was there stays until the new content is complete.
+
+    path (Path): The file; missing parent folders are made. content (bytes): All of it.
+    """
+    with write_file(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def sync(path: Path) -> None:
+    """See that a file, or the names in a folder, are on disk."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except PermissionError:
+        return  # a folder, on Windows
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,193 @@
+"""Folders of which a reader sees all old files or all new ones.
+
+New files are written to a hidden folder within, which is renamed when they are complete
+and on disk: from then on the new content counts. Then they are moved into place. What
+a killed process left is completed, or removed, by the next one that reads or writes.
+"""
+
+import os
+import shutil
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Callable, Collection, Dict, Iterator, List, Optional, Tuple, TypeVar
+
+from .errors import DataError
+from .file import sync
+from .json_lines import dump_json, read_json
+
+try:
+    import fcntl
+except ImportError:  # Windows: there, two that write one folder at once are not told
+    fcntl = None  # type: ignore[assignment]
+
+T = TypeVar("T")
+
+# The names of what was written, so that nothing else is ever removed.
+LIST_FILE = "files.json"
+_WRITING, _COMPLETE = ".writing", ".complete"
+_N_READS = 100
+
+
+@contextmanager
+def write_folder(folder: Path, *, keep: Collection[str] = ()) -> Iterator[Path]:
+    """Give an empty folder, whose files take the place of those that an earlier call
+    wrote. Other files in the folder stay.
+
+    folder (Path): The folder; it is made.
+    keep (Collection[str]): Names in it that stay as they are, if they are there.
+    YIELDS (Path): The folder to write to, on the same file system.
+    RAISES (DataError): If a new file would replace a folder, or the other way round.
+    """
+    is_new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield from _write(folder, keep)
+    except BaseException:
+        if is_new:
+            with suppress(OSError):  # not empty: another process wrote to it
+                folder.rmdir()
+        raise
+
+
+def _write(folder: Path, keep: Collection[str]) -> Iterator[Path]:
+    with _locked(folder):
+        _recover(folder)
+        writing = folder / _WRITING
+        try:
+            writing.mkdir()
+            yield writing
+            names = _files(writing)
+            for name in names:
+                _check_place(folder, name)
+            kept = [n for n in _listed(folder) if n.split("/")[0] in keep]
+            (writing / LIST_FILE).write_bytes(dump_json(sorted({*names, *kept})))
+            _sync_all(writing)
+            writing.rename(folder / _COMPLETE)
+        finally:
+            shutil.rmtree(writing, ignore_errors=True)
+        _recover(folder)
+
+
+def read_folder(folder: Path, read: Callable[[Path], T]) -> T:
+    """Read a folder that `write_folder` wrote, or writes at the same time.
+
+    folder (Path): The folder.
+    read (Callable[[Path], T]): Called with the folder; again if it was changed while
+        it was read.
+    RETURNS (T): What it returns.
+    """
+    for _ in range(_N_READS):
+        if (folder / _COMPLETE).exists():
+            with _locked(folder):
+                _recover(folder)
+        state = _state(folder)
+        try:
+            result = read(folder)
+        except Exception:
+            if _state(folder) == state:
+                raise
+            continue
+        if _state(folder) == state and not (folder / _COMPLETE).exists():
+            return result
+    raise DataError("is being written to again and again", path=folder)
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Give an empty folder, which gets a name that is free when it is complete.
+
+    folder (Path): The name.
+    YIELDS (Path): The folder to write to, beside it.
+    """
+    writing = folder.with_name(f".{folder.name}")
+    shutil.rmtree(writing, ignore_errors=True)
+    try:
+        writing.mkdir(parents=True)
+        yield writing
+        _sync_all(writing)
+        writing.rename(folder)
+        sync(folder.parent)
+    finally:
+        shutil.rmtree(writing, ignore_errors=True)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Wait until no other process writes to the folder. The system takes the lock away
+    with the process."""
+    if fcntl is None:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _recover(folder: Path) -> None:
+    """Complete what is complete but not in its place, and remove what is not."""
+    shutil.rmtree(folder / _WRITING, ignore_errors=True)
+    complete = folder / _COMPLETE
+    if not complete.exists():
+        return
+    for name in set(_files(complete)) - {LIST_FILE}:
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(complete / name, target)
+    # The new list comes last: until then the old one tells what is to be removed.
+    if (complete / LIST_FILE).exists():
+        for name in set(_listed(folder)) - set(_listed(complete)):
+            (folder / name).unlink(missing_ok=True)
+        os.replace(complete / LIST_FILE, folder / LIST_FILE)
+    shutil.rmtree(complete)
+    sync(folder)
+
+
+def _state(folder: Path) -> Optional[Tuple[int, int]]:
+    """What changes whenever the files have changed."""
+    try:
+        found = (folder / LIST_FILE).stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+def _files(folder: Path) -> List[str]:
+    paths = (path for path in folder.rglob("*") if not path.is_dir())
+    return sorted(path.relative_to(folder).as_posix() for path in paths)
+
+
+def _listed(folder: Path) -> List[str]:
+    """What an earlier call wrote; nothing that lies outside the folder."""
+    path = folder / LIST_FILE
+    try:
+        names = read_json(path) if path.is_file() else []
+    except DataError:
+        return []
+    parts: Dict[str, Tuple[str, ...]] = {
+        name: Path(name).parts
+        for name in (names if isinstance(names, list) else [])
+        if isinstance(name, str)
+    }
+    return [
+        name
+        for name, part in parts.items()
+        if part and not Path(name).is_absolute() and ".." not in part
+    ]
+
+
+def _check_place(folder: Path, name: str) -> None:
+    target = folder / name
+    if target.is_dir():
+        raise DataError("is a folder where a file is needed", path=target)
+    for parent in list(target.relative_to(folder).parents)[:-1]:
+        place = folder / parent
+        if place.exists() and not place.is_dir():
+            raise DataError("is a file where a folder is needed", path=place)
+
+
+def _sync_all(folder: Path) -> None:
+    for path in [*folder.rglob("*"), folder]:
+        sync(path)

@@ -1,0 +1,71 @@
+"""JSON files, and files of one JSON object a line."""
+
+import json
+from pathlib import Path
+from typing import Any, Dict, Iterator, Tuple
+
+from .errors import DataError
+from .text import read_bytes, read_lines
+
+
+def load_object(line: str, path: Path, number: int, *, form: str) -> Dict[str, Any]:
+    """Read the object in a line.
+
+    line (str): The line.
+    path (Path), number (int): Where it stands, for messages.
+    form (str): What an object looks like, for messages.
+    RETURNS (Dict[str, Any]): The object.
+    RAISES (DataError): If the line is no JSON, or no object.
+    """
+    try:
+        entry = json.loads(line)
+    # Thousands of open brackets end in a RecursionError.
+    except (ValueError, RecursionError) as error:
+        raise DataError(
+            f"broken JSON ({error}): write one JSON object per line",
+            path=path,
+            line=number,
+        ) from error
+    if not isinstance(entry, dict):
+        raise DataError(
+            f"a JSON {type(entry).__name__} where an object is needed: write one "
+            f"{form} per line",
+            path=path,
+            line=number,
+        )
+    return entry
+
+
+def read_objects(path: Path, *, form: str) -> Iterator[Tuple[int, Dict[str, Any]]]:
+    """Go through the objects of a file, packed or not.
+
+    path (Path): The file. form (str): What an object looks like, for messages.
+    YIELDS (Tuple[int, Dict[str, Any]]): Line numbers and objects.
+    RAISES (DataError): If the file cannot be read, or a line holds no object.
+    """
+    for number, line in read_lines(path):
+        if line.strip():
+            yield number, load_object(line, path, number, form=form)
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file.
+
+    RAISES (DataError): If it cannot be read, or is no JSON.
+    """
+    try:
+        return json.loads(read_bytes(path).decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"broken JSON ({error})", path=path) from error
+
+
+def dump_line(value: Any) -> bytes:
+    """A value as one line of JSON in UTF-8, with its end."""
+    return (json.dumps(value, ensure_ascii=False) + "\n").encode("utf8")
+
+
+def dump_json(value: Any) -> bytes:
+    """A value as the content of a JSON file that people read."""
+    return (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf8")

@@ -1,0 +1,94 @@
+"""Files of records: one line of JSON each, appended as work gets done, so that a run
+that was ended goes on."""
+
+import os
+from pathlib import Path
+from typing import Any, Dict, Iterable, List
+
+from .errors import DataError
+from .json_lines import dump_line, load_object
+from .lock import lock_file
+from .text import read_bytes
+
+FORMAT_KEY = "format"
+Record = Dict[str, Any]
+
+
+class Records:
+    """A file of records, locked against a second run while it is open.
+
+    path (Path): The file; missing parent folders are made.
+    form (str): Name and version of the records. It is written with each of them.
+    RAISES (DataError): If another run writes to the file.
+    """
+
+    def __init__(self, path: Path, form: str) -> None:
+        self.path = path
+        self.form = form
+        self._lock = lock_file(path.with_name(f".{path.name}.lock"), path)
+
+    def __enter__(self) -> "Records":
+        self._lock.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._lock.__exit__(*error)
+
+    def read(self) -> List[Record]:
+        """The records that are there. A line that a killed run left unfinished is
+        taken away, once all others have turned out to be records of this form.
+
+        RAISES (DataError): If the file holds something else; it stays as it is.
+        """
+        if not self.path.exists():
+            return []
+        data = read_bytes(self.path)
+        whole = data[: data.rfind(b"\n") + 1]
+        records = read_records(self.path, self.form, whole)
+        rest, start = data[len(whole) :], dump_line({FORMAT_KEY: self.form})[:-2]
+        if not (rest.startswith(start) or start.startswith(rest)):
+            raise self._foreign(whole.count(b"\n") + 1)
+        if rest:
+            with self.path.open("r+b") as file_:
+                file_.truncate(len(whole))
+        return records
+
+    def append(self, records: Iterable[Record]) -> None:
+        """Append records in one piece, and see that they are on disk."""
+        lines = [dump_line({FORMAT_KEY: self.form, **record}) for record in records]
+        with self.path.open("ab") as file_:
+            file_.write(b"".join(lines))
+            file_.flush()
+            os.fsync(file_.fileno())
+
+    def _foreign(self, number: int) -> DataError:
+        return _foreign(self.path, number, self.form)
+
+
+def read_records(path: Path, form: str, data: bytes) -> List[Record]:
+    """Read records, without their form.
+
+    path (Path): The file, for messages. form (str): Their name and version.
+    data (bytes): Whole lines.
+    RAISES (DataError): If a line is none of these records.
+    """
+    records = []
+    for number, line in enumerate(data.split(b"\n")[:-1], 1):
+        try:
+            text = line.decode("utf8")
+        except UnicodeDecodeError as error:
+            raise _foreign(path, number, form) from error
+        record = load_object(text, path, number, form="record")
+        if record.pop(FORMAT_KEY, None) != form:
+            raise _foreign(path, number, form)
+        records.append(record)
+    return records
+
+
+def _foreign(path: Path, number: int, form: str) -> DataError:
+    return DataError(
+        f"not what this version writes there ({form}): choose another file, or move "
+        "this one away",
+        path=path,
+        line=number,
+    )

@@ -1,0 +1,77 @@
+"""A tiny dataset with two splits, a config over it, and jobs run in this process."""
+
+import json
+
+import pytest
+
+from spacy_entlm.evaluation.compare.config import make_config
+from spacy_entlm.evaluation.compare.data import DatasetReader
+from spacy_entlm.evaluation.compare.train import run_job
+from spacy_entlm.evaluation.compare.workers import Outcome
+
+
+def as_lines(annotated):
+    lines = []
+    for text, annotation in annotated:
+        spans = [
+            {"start": start, "end": end, "label": label}
+            for start, end, label in annotation["entities"]
+        ]
+        lines.append(json.dumps({"text": text, "spans": spans}) + "\n")
+    return "".join(lines)
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory, annotated, label_words):
+    """A folder with a test part, two splits for K = 5, label words and a lexicon."""
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "5shot").mkdir()
+    (folder / "test.jsonl").write_text(as_lines(annotated))
+    (folder / "5shot" / "1.jsonl").write_text(as_lines(annotated))
+    (folder / "5shot" / "2.jsonl").write_text(as_lines(annotated[::-1][1:]))
+    (folder / "words.json").write_text(json.dumps(label_words))
+    names = [("Anna Smith", "PER"), ("Berlin", "LOC"), ("Acme", "ORG")]
+    entries = [json.dumps({"name": n, "label": label}) for n, label in names]
+    (folder / "lexicon.jsonl").write_text("\n".join(entries) + "\n")
+    return folder
+
+
+@pytest.fixture
+def raw_config(data, bert):
+    """A config as YAML gives it; a test may change it."""
+    return {
+        "datasets": {
+            "tiny": {
+                "data": str(data),
+                "lang": "xx",
+                "label_words": str(data / "words.json"),
+                "lexicon": {"path": str(data / "lexicon.jsonl")},
+            }
+        },
+        "splits": [1],
+        "seeds": [1],
+        "backbones": {"bert": {"path": str(bert), "learn_rate": 0.01}},
+        "methods": ["entlm"],
+        "settings": {"epochs": 2},
+    }
+
+
+@pytest.fixture
+def make(raw_config):
+    """Makes a checked config, with top-level values in place of those above."""
+    return lambda **values: make_config({**raw_config, **values}, "test.yml")
+
+
+@pytest.fixture
+def inline(monkeypatch):
+    """Runs jobs in this process; gives the list of those that were run."""
+    done = []
+
+    def run_inline(jobs, datasets, **_):
+        for job in jobs:
+            name = job.cells[0].name.dataset
+            done.append(job)
+            yield Outcome(job, run_job(job, DatasetReader(name, datasets[name])), "")
+
+    monkeypatch.setattr("spacy_entlm.evaluation.compare.run.run_jobs", run_inline)
+    return done

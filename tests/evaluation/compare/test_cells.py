@@ -1,0 +1,117 @@
+"""Which cells there are, and which of them are the same."""
+
+import json
+
+import pytest
+
+from spacy_entlm.evaluation.compare.cells import Planner, make_jobs
+from spacy_entlm.evaluation.compare.errors import BenchmarkError
+from spacy_entlm.files.errors import DataError
+
+
+def cells_of(config):
+    return Planner(config).cells()
+
+
+def test_grid_is_the_product_of_what_varies(make):
+    cells = cells_of(make(splits=[1, 2], seeds=[1, 2, 3], methods=["entlm", "lexicon"]))
+    assert len(cells) == 2 * 3 * 2
+    assert len({cell.name for cell in cells}) == len(cells)
+
+
+def test_methods_of_one_training_make_one_job(make):
+    cells = cells_of(make(methods=["entlm", "entlm_struct", "bert_tagger", "nnshot"]))
+    jobs = make_jobs(cells)
+    methods = [[cell.name.method for cell in job.cells] for job in jobs]
+    assert methods == [["entlm", "entlm_struct"], ["bert_tagger", "nnshot"]]
+
+
+def test_cells_without_training_are_computed_once(make):
+    cells = cells_of(make(splits=[1, 2], seeds=[1, 2], methods=["lexicon"]))
+    (job,) = make_jobs(cells)
+    assert (len(job.cells), len(job.copies)) == (1, 3)
+
+
+def test_variants_with_equal_label_words_are_trained_once(make, data, tmp_path):
+    words = json.loads((data / "words.json").read_text())
+    (tmp_path / "other.json").write_text(json.dumps({**words, "PER": ["Peter"]}))
+    variants = {
+        "a": {},
+        "b": {"label_words": str(data / "words.json")},
+        "c": {"label_words": str(tmp_path / "other.json")},
+    }
+    jobs = make_jobs(cells_of(make(variants=variants)))
+    named = [[cell.name.variant for cell in job.all_cells] for job in jobs]
+    assert named == [["a", "b"], ["c"]]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"settings": {"epochs": 3}},
+        {"seeds": [2]},
+        {"splits": [2]},
+        {"variants": {"": {"component": {"model": {"label_row_bias": "zero"}}}}},
+        {"variants": {"": {"component": {"threshold": 0.5}}}},
+        {"methods": {"entlm": {"factory": "entlm_ner", "training": "other"}}},
+    ],
+)
+def test_key_changes_with_what_figures_depend_on(make, change):
+    (old,), (new,) = cells_of(make()), cells_of(make(**change))
+    assert old.key != new.key
+
+
+def test_key_changes_with_the_test_sentences(make, raw_config):
+    (old,) = cells_of(make())
+    dataset = {**raw_config["datasets"]["tiny"], "limit": 3}
+    (new,) = cells_of(make(datasets={"tiny": dataset}))
+    assert old.key != new.key
+
+
+def test_key_does_not_depend_on_names_and_paths(make, raw_config, bert, tmp_path):
+    (old,) = cells_of(make())
+    (tmp_path / "copy").symlink_to(bert)
+    backbone = {"path": str(tmp_path / "copy"), "learn_rate": 0.01}
+    datasets = {"other": raw_config["datasets"]["tiny"]}
+    (new,) = cells_of(make(datasets=datasets, backbones={"b": backbone}))
+    assert old.key == new.key
+
+
+def test_done_cells_are_left_out(make):
+    cells = cells_of(make(seeds=[1, 2]))
+    (job,) = make_jobs(cells, {cells[0].name})
+    assert job.cells == [cells[1]]
+
+
+def test_a_class_without_example_is_named(make, raw_config, data, tmp_path):
+    (tmp_path / "5shot").mkdir()
+    (tmp_path / "test.jsonl").write_text((data / "test.jsonl").read_text())
+    lines = (data / "5shot" / "1.jsonl").read_text().splitlines()
+    kept = [line for line in lines if '"ORG"' not in line]
+    (tmp_path / "5shot" / "1.jsonl").write_text("\n".join(kept) + "\n")
+    dataset = {**raw_config["datasets"]["tiny"], "data": str(tmp_path)}
+    with pytest.raises(BenchmarkError, match=r"tiny, .*1\.jsonl: no example of ORG"):
+        cells_of(make(datasets={"tiny": dataset}))
+
+
+def test_samples_are_drawn_where_no_split_is_given(make, raw_config, data):
+    path = str(data / "test.jsonl")
+    dataset = {**raw_config["datasets"]["tiny"], "data": None}
+    dataset |= {"train": path, "test": path}
+    cells = cells_of(make(datasets={"tiny": dataset}, shots=[1], splits=[1, 2]))
+    assert cells[0].split_hash != cells[1].split_hash
+    again = cells_of(make(datasets={"tiny": dataset}, shots=[1], splits=[1, 2]))
+    assert [c.key for c in cells] == [c.key for c in again]
+
+
+def test_what_is_missing_is_named(make, raw_config, tmp_path):
+    dataset = raw_config["datasets"]["tiny"]
+    with pytest.raises(BenchmarkError, match="there is no backbone /none"):
+        cells_of(make(backbones={"b": {"path": "/none"}}))
+    with pytest.raises(BenchmarkError, match="needs datasets"):
+        changed = {**dataset, "lexicon": None}
+        cells_of(make(datasets={"tiny": changed}, methods=["lexicon"]))
+    with pytest.raises(DataError, match="has no test"):
+        cells_of(make(datasets={"tiny": {**dataset, "data": str(tmp_path)}}))
+    with pytest.raises(DataError, match=r"neither 7shot/1\.\* nor train"):
+        cells_of(make(shots=[7]))
