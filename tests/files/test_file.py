@@ -1,0 +1,45 @@
+"""Files that are complete or not there."""
+
+import os
+
+import pytest
+
+from spacy_entlm.files.errors import DataError
+from spacy_entlm.files.file import check_output, replace_file, write_file
+
+
+def test_new_file_takes_the_place_of_the_old_one(tmp_path):
+    replace_file(tmp_path / "sub" / "a", b"1")
+    replace_file(tmp_path / "sub" / "a", b"2")
+    assert (tmp_path / "sub" / "a").read_bytes() == b"2"
+    assert os.listdir(tmp_path / "sub") == ["a"]
+
+
+def test_failure_leaves_the_old_file_and_nothing_else(tmp_path):
+    replace_file(tmp_path / "a", b"1")
+    with pytest.raises(KeyboardInterrupt), write_file(tmp_path / "a") as temporary:
+        temporary.write_bytes(b"2")
+        raise KeyboardInterrupt
+    assert (tmp_path / "a").read_bytes() == b"1"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "real").write_text("1")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    replace_file(tmp_path / "link", b"2")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "2"
+
+
+def test_what_may_not_be_replaced_is_told_before(tmp_path):
+    path = tmp_path / "a"
+    check_output(path, overwrite=False)
+    path.write_text("1")
+    check_output(path)
+    with pytest.raises(DataError, match="exists: .* --overwrite"):
+        check_output(path, overwrite=False)
+    with pytest.raises(DataError, match="is the input too"):
+        check_output(path, source=path)
+    with pytest.raises(DataError, match="is a folder"):
+        check_output(tmp_path)
