@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 from .about import __version__
 
 if TYPE_CHECKING:
+    from .pipeline.confidence import confidence
     from .training.recipe import train
 
-__all__ = ["__version__", "train"]
+__all__ = ["__version__", "confidence", "train"]
 
 
 def __getattr__(name: str) -> Any:
@@ -16,4 +17,8 @@ def __getattr__(name: str) -> Any:
         from .training.recipe import train
 
         return train
+    if name == "confidence":
+        from .pipeline.confidence import confidence
+
+        return confidence
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

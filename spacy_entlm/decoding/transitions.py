@@ -14,8 +14,6 @@ from spacy.tokens import Doc
 
 # Added to each count: what was never seen in a few sentences is rare, not impossible.
 SMOOTHING = 1.0
-# What stands for a probability of zero in the authors' decoder.
-OFFICIAL_FLOOR = 1e-6
 # spaCy's codes of doc.to_array.
 IOB_MISSING, IOB_OUTSIDE = 0, 2
 STARTS_SENTENCE = 1
@@ -130,44 +128,36 @@ def _count_doc(doc: Doc, labels: Sequence[str]) -> TransitionCounts:
 
 
 def transition_matrix(
-    counts: TransitionCounts, n_labels: int, tau: float, *, official: bool = False
+    counts: TransitionCounts, n_labels: int, tau: float
 ) -> numpy.ndarray:
     """Spread counts over classes, raise the probabilities to tau and renormalise.
 
     counts (TransitionCounts): The counts.
     n_labels (int): Number of classes.
     tau (float): From 0, all transitions alike, to 1, as they were counted.
-    official (bool): As the authors' decoder does: counts are not smoothed, and what
-        was never seen gets a floor after all else.
     RETURNS: float32 (2 + n_labels, 1 + n_labels), from row to column: rows are the
         start, outside, and the classes, columns are outside and the classes.
     """
-    smoothing = 0.0 if official else SMOOTHING
     matrix = numpy.zeros((2 + n_labels, 1 + n_labels))
     rows = (
         (slice(0, 1), counts.start_outside, counts.start_inside),
         (slice(1, 2), counts.outside_outside, counts.outside_inside),
     )
     for row, outside, inside in rows:
-        shares = _shares(smoothing, outside, inside)
+        shares = _shares(outside, inside)
         matrix[row, 0] = shares[0]
         matrix[row, 1:] = shares[1] / max(n_labels, 1)
     events = [counts.inside_outside, counts.inside_same]
     if n_labels > 1:  # else there is no other class
         events.append(counts.inside_other)
-    shares = _shares(smoothing, *events)
+    shares = _shares(*events)
     matrix[2:, 0] = shares[0]
     matrix[2:, 1:] = shares[2] / (n_labels - 1) if n_labels > 1 else 0.0
     numpy.fill_diagonal(matrix[2:, 1:], shares[1])
     powered = matrix**tau
-    matrix = powered / powered.sum(axis=1, keepdims=True)
-    return numpy.maximum(matrix, OFFICIAL_FLOOR).astype("float32")
+    return (powered / powered.sum(axis=1, keepdims=True)).astype("float32")
 
 
-def _shares(smoothing: float, *counts: int) -> numpy.ndarray:
-    smoothed = numpy.array(counts, dtype="float64") + smoothing
-    total = smoothed.sum()
-    # Where nothing was seen there is nothing to prefer.
-    if not total:
-        return numpy.full(len(smoothed), 1 / len(smoothed))
-    return smoothed / total
+def _shares(*counts: int) -> numpy.ndarray:
+    smoothed = numpy.array(counts, dtype="float64") + SMOOTHING
+    return smoothed / smoothed.sum()

@@ -23,8 +23,6 @@ from .types import NO_LABEL, DocEntities, LabelScores
 
 # Measured on wikigold (docs/decoding.md).
 DEFAULT_TAU = 0.3
-# The authors' decoder (rtmaww/EntLM).
-OFFICIAL_TAU = 0.05
 # A class that is less probable than this share of the best word is as good as
 # impossible: no sequence makes up for it.
 PROBABILITY_FLOOR = 1e-4
@@ -48,36 +46,28 @@ class ViterbiDecoder:
     """
 
     needs_probs = True
+    probability_floor = PROBABILITY_FLOOR
 
     def __init__(
         self,
         *,
         tau: Optional[float] = None,
-        official: bool = False,
         get_docs: Optional[GetDocs] = None,
     ):
         """tau (Optional[float]): Weight of the transitions, from 0 (none) to 1 (as
-            they were counted); None: 0.3, or 0.05 with `official`.
-        official (bool): Whether to decode as the authors' code does.
+            they were counted); None: 0.3.
         get_docs (Optional[Callable]): Gives annotated text, from which transitions are
             counted where it has entities of the classes. Without it, or where it has
             none, the examples serve.
         RAISES (ValueError): If tau is out of range.
         """
         if tau is None:
-            tau = OFFICIAL_TAU if official else DEFAULT_TAU
+            tau = DEFAULT_TAU
         if not 0.0 <= tau <= 1.0:
             raise ValueError(f"tau must be from 0 to 1, not {tau}")
         self.tau = tau
-        self.official = official
         self.get_docs = get_docs
         self.counts: Optional[TransitionCounts] = None
-
-    @property
-    def probability_floor(self) -> float:
-        """A model may give 0 for p(class), and 1 for that of the best word, where every
-        class is less probable than this share of the best word; 0.0: it may not."""
-        return 0.0 if self.official else PROBABILITY_FLOOR
 
     def initialize(
         self, get_examples: Callable[[], Iterable[Example]], labels: Tuple[str, ...]
@@ -124,9 +114,7 @@ class ViterbiDecoder:
                 "The Viterbi decoder has counted no transitions: initialise the "
                 "pipeline with it, or call decoder.initialize(get_examples, labels)"
             )
-        return transition_matrix(
-            self.counts, n_labels, self.tau, official=self.official
-        )
+        return transition_matrix(self.counts, n_labels, self.tau)
 
     def _emissions(self, scores: LabelScores) -> Floats2d:
         """float32 (n_words, 1 + n_labels), of no entity and of the classes; the
@@ -140,8 +128,6 @@ class ViterbiDecoder:
             )
         xp = get_array_module(probs)
         emissions = xp.concatenate([word_prob[:, None], probs], axis=1)
-        if self.official:  # a softmax of what are probabilities already
-            emissions = xp.exp(emissions)
         # Only ratios count: what is the same for all does not change a path.
         emissions = emissions / emissions.max(axis=1, keepdims=True)
         return xp.maximum(emissions, PROBABILITY_FLOOR)

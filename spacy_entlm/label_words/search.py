@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Callable, Dict, Iterable, List, Optional, Tuple
 
-from .words import LabelWordError, LabelWords
+from .words import LabelWordError
 
 OUTSIDE = "O"
 DATA, LM, DATA_LM = "data", "lm", "data-lm"
@@ -42,65 +42,6 @@ def share_of_class(word: str, label: str, counts: Counts) -> float:
     """
     total = sum(counter[word] for counter in counts.values())
     return counts[label][word] / total if total and label in counts else 0.0
-
-
-def passes_conflict_filter(
-    word: str, label: str, counts: Counts, threshold: float = CONFLICT_THRESHOLD
-) -> bool:
-    """Whether a word belongs to one class clearly enough (paper, Eq. 8).
-
-    counts (Dict[str, Counter]): The data counts of all classes and "O".
-    threshold (float): The share of the word's occurrences that must be exceeded.
-    """
-    return share_of_class(word, label, counts) > threshold
-
-
-def search_data(
-    counts: Counts,
-    *,
-    labels: Optional[Iterable[str]] = None,
-    top_k: int = TOP_K,
-    threshold: float = CONFLICT_THRESHOLD,
-    is_usable: Callable[[str], bool] = lambda word: True,
-) -> LabelWords:
-    """Choose the most frequent words of each class (paper, Eq. 5 and 8).
-
-    counts (Dict[str, Counter]): From `count_words`.
-    labels (Optional[Iterable[str]]): The classes; None: all that were counted.
-    top_k (int): The most words a class gets.
-    threshold (float): The conflict filter's.
-    is_usable (Callable[[str], bool]): Whether the backbone can say a word in one
-        piece. Words that it cannot are taken only where none that it can is left.
-    RETURNS (Dict[str, List[str]]): Words per class, most frequent first; ties keep
-        the order in which words first appear. Words of one character are out.
-    RAISES (LabelWordError): If a class has no word.
-    """
-    if labels is None:
-        labels = [label for label in counts if label != OUTSIDE]
-    found: LabelWords = {}
-    for label in labels:
-        # A Counter keeps the order of first appearance, and sorting is stable.
-        ranked = [
-            word
-            for word, _ in sorted(counts[label].items(), key=lambda item: -item[1])
-            if is_word(word)
-        ]
-        clear = [
-            w for w in ranked if passes_conflict_filter(w, label, counts, threshold)
-        ]
-        # Few examples can be so short of words that all are ambiguous: a word that
-        # is also used otherwise still says more than none.
-        candidates = clear or ranked
-        usable = [word for word in candidates if is_usable(word)]
-        words: List[str] = (usable or candidates)[:top_k]
-        if not words:
-            raise LabelWordError(
-                f"Found no label word for {label!r}: no entity of this class in the "
-                f"examples holds a word. Give some in [initialize.components] "
-                f"label_words, or annotate an example."
-            )
-        found[label] = words
-    return found
 
 
 @dataclass(frozen=True)

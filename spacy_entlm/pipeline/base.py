@@ -2,7 +2,18 @@
 
 import contextlib
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 
 import numpy
 import srsly
@@ -24,6 +35,28 @@ from .requirements import add_requirement
 
 # Stands for the component's name in the setting `spans_key`.
 NAME_FIELD = "{name}"
+ASSIGNS = ["doc.ents", "token.ent_iob", "token.ent_type", "doc.spans"]
+SCORE_WEIGHTS = {"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None}
+# What the factories have in common.
+MODEL_CONFIG: Dict[str, Any] = {
+    "name": "entlm-mini",
+    "get_spans": {"@span_getters": "spacy-transformers.doc_spans.v1"},
+    "window": None,
+    "stride": None,
+    "max_batch_pieces": None,
+    "precision": "float32",
+    "mixed_precision": False,
+    "transformer_config": {},
+    "tokenizer_config": {},
+}
+COMMON_CONFIG: Dict[str, Any] = {
+    "decoder": {"@misc": "spacy-entlm.io_decoder.v1"},
+    "threshold": 0.0,
+    "spans_key": NAME_FIELD,
+    "annotate_ents": True,
+    "overwrite": True,
+    "scorer": {"@scorers": "spacy.ner_scorer.v1"},
+}
 # Words whose features are held together in prediction: bounds the memory.
 MOST_WORDS = 2**15
 
@@ -41,23 +74,31 @@ class MaskedLMNER(TrainablePipe):
         name: str,
         *,
         decoder: Decoder,
-        threshold: float,
-        spans_key: Optional[str],
-        overwrite: bool,
-        scorer: Optional[Callable],
+        threshold: float = 0.0,
+        spans_key: Optional[str] = None,
+        annotate_ents: bool = True,
+        overwrite: bool = True,
+        scorer: Optional[Callable] = None,
     ) -> None:
         """vocab (Vocab): The shared vocabulary. name (str): The instance's name. The
-        other settings are those of the factories."""
+        other settings are those of the factories.
+        RAISES (ValueError): If a setting has no such value."""
         self.vocab = vocab
         self.model = model
         self.name = name
         self.decoder = decoder
         self.scorer = scorer
         self.cfg: Dict[str, Any] = {
-            "threshold": threshold,
             "spans_key": spans_key,
+            "annotate_ents": annotate_ents,
             "overwrite": overwrite,
         }
+        self.threshold = threshold
+        if not annotate_ents and spans_key is None:
+            raise ValueError(
+                f"[{name}] annotate_ents is false and there is no spans_key: entities "
+                f"would go nowhere"
+            )
         # Classes that were added before there is a network, which then has them.
         self._added: Any = {}
 
@@ -77,6 +118,17 @@ class MaskedLMNER(TrainablePipe):
     def is_initialized(self) -> bool:
         """Whether there are weights to predict with."""
         return self.label_model.is_initialized
+
+    @property
+    def threshold(self) -> float:
+        """Entities of less confidence are dropped. It may be changed at any time."""
+        return self.cfg["threshold"]
+
+    @threshold.setter
+    def threshold(self, value: float) -> None:
+        if not 0.0 <= value <= 1.0:
+            raise ValueError(f"[{self.name}] threshold is from 0 to 1, not {value!r}")
+        self.cfg["threshold"] = float(value)
 
     @property
     def spans_key(self) -> Optional[str]:
@@ -150,23 +202,19 @@ class MaskedLMNER(TrainablePipe):
         entities (Iterable[DocEntities]): From `predict`.
         """
         labels = self.labels  # as text: a Doc may have another vocabulary than we
-        threshold, overwrite = self.cfg["threshold"], self.cfg["overwrite"]
         key = self.spans_key
         for doc, found in zip(docs, entities):
-            kept = [] if overwrite else list(doc.ents)
-            taken = {i for ent in kept for i in range(ent.start, ent.end)}
-            ents: List[Span] = []
-            scores: List[float] = []
-            for (start, end, label), score in zip(
-                found.spans.tolist(), found.confidences.tolist()
-            ):
-                if score >= threshold and taken.isdisjoint(range(start, end)):
-                    ents.append(Span(doc, start, end, label=labels[label]))
-                    scores.append(score)
-            doc.set_ents(sorted(kept + ents, key=lambda ent: ent.start))
+            sure = found.confidences >= self.threshold
+            spans = [
+                Span(doc, start, end, label=labels[label])
+                for start, end, label in found.spans[sure].tolist()
+            ]
+            if self.cfg["annotate_ents"]:
+                kept = () if self.cfg["overwrite"] else doc.ents
+                doc.set_ents(filter_spans(spans, kept))
             if key is not None:
-                attrs = {"scores": numpy.array(scores, dtype="float32")}
-                doc.spans[key] = SpanGroup(doc, name=key, spans=ents, attrs=attrs)
+                attrs = {"scores": found.confidences[sure]}
+                doc.spans[key] = SpanGroup(doc, name=key, spans=spans, attrs=attrs)
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> Dict[str, Any]:
         """Score a batch of examples with the component's scorer.
@@ -295,6 +343,13 @@ class MaskedLMNER(TrainablePipe):
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "MaskedLMNER":
         """Load from bytes. Settings stay what the config says."""
         return unpack_folder(data, lambda f: self.from_disk(f, exclude=exclude))
+
+
+def filter_spans(spans: List[Span], kept: Sequence[Span]) -> List[Span]:
+    """Entities that are there, and new ones where they leave room, in order."""
+    taken = {i for ent in kept for i in range(ent.start, ent.end)}
+    free = [ent for ent in spans if taken.isdisjoint(range(ent.start, ent.end))]
+    return sorted([*kept, *free], key=lambda ent: ent.start)
 
 
 def _groups(docs: List[Doc]) -> Iterator[List[Doc]]:

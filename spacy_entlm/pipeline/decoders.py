@@ -22,7 +22,6 @@ def build_io_decoder() -> IODecoder:
 
 def build_viterbi_decoder(
     tau: Optional[float] = None,
-    official: bool = False,
     transitions: Optional[Union[str, Path]] = None,
     require: bool = True,
 ) -> ViterbiDecoder:
@@ -31,8 +30,7 @@ def build_viterbi_decoder(
     (`spacy-entlm.viterbi_decoder.v1`).
 
     tau (Optional[float]): Weight of the transitions, from 0 (none) to 1 (as they were
-        counted); None: 0.3, or 0.05 with `official`.
-    official (bool): Whether to decode as the authors' code does.
+        counted); None: 0.3.
     transitions (Optional[Union[str, Path]]): Annotated text, .spacy or JSON lines,
         from which transitions are counted when the pipeline is initialised. None: from
         the training examples.
@@ -43,7 +41,7 @@ def build_viterbi_decoder(
     get_docs = None
     if transitions is not None:
         get_docs = partial(read_transitions_text, Path(transitions), require)
-    return ViterbiDecoder(tau=tau, official=official, get_docs=get_docs)
+    return ViterbiDecoder(tau=tau, get_docs=get_docs)
 
 
 def read_transitions_text(

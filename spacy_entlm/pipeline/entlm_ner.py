@@ -8,58 +8,38 @@ from spacy.errors import Errors
 from spacy.language import Language
 from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
-from thinc.api import Config, Model, Optimizer
+from thinc.api import Model, Optimizer
 
 from ..backbones.recommended import read_recommended
 from ..decoding.types import Decoder
 from ..label_words.choice import choose_label_words
 from ..label_words.words import LabelWordError, LabelWords, check_label_words
 from ..model.base import PieceModel, get_label_model
-from .base import NAME_FIELD, MaskedLMNER
-from .examples import search_in_examples, wanted_labels, word_targets
+from .base import ASSIGNS, COMMON_CONFIG, MODEL_CONFIG, SCORE_WEIGHTS, MaskedLMNER
+from .examples import (
+    entity_labels,
+    search_in_examples,
+    wanted_labels,
+    warn_of_unknown_labels,
+    word_targets,
+)
 from .requirements import add_requirement
-
-default_config = """
-[model]
-@architectures = "spacy-entlm.EntLM.v1"
-name = "entlm-mini"
-window = null
-stride = null
-max_batch_pieces = null
-precision = "float32"
-mixed_precision = false
-multi_piece = "mean"
-label_row_bias = "mean"
-transformer_config = {}
-tokenizer_config = {}
-
-[model.get_spans]
-@span_getters = "spacy-transformers.doc_spans.v1"
-
-[decoder]
-@misc = "spacy-entlm.io_decoder.v1"
-"""
-DEFAULT_CONFIG = Config().from_str(default_config)
 
 
 @Language.factory(
     "entlm_ner",
-    assigns=["doc.ents", "token.ent_iob", "token.ent_type", "doc.spans"],
+    assigns=ASSIGNS,
     default_config={
-        "model": DEFAULT_CONFIG["model"],
-        "decoder": DEFAULT_CONFIG["decoder"],
-        "threshold": 0.0,
+        "model": {
+            "@architectures": "spacy-entlm.EntLM.v1",
+            **MODEL_CONFIG,
+            "multi_piece": "mean",
+            "label_row_bias": "mean",
+        },
         "label_bias": 0.0,
-        "spans_key": NAME_FIELD,
-        "overwrite": True,
-        "scorer": {"@scorers": "spacy.ner_scorer.v1"},
+        **COMMON_CONFIG,
     },
-    default_score_weights={
-        "ents_f": 1.0,
-        "ents_p": 0.0,
-        "ents_r": 0.0,
-        "ents_per_type": None,
-    },
+    default_score_weights=SCORE_WEIGHTS,
 )
 def make_entlm_ner(
     nlp: Language,
@@ -69,6 +49,7 @@ def make_entlm_ner(
     threshold: float,
     label_bias: float,
     spans_key: Optional[str],
+    annotate_ents: bool,
     overwrite: bool,
     scorer: Optional[Callable],
 ) -> "EntLMNER":
@@ -81,8 +62,9 @@ def make_entlm_ner(
         found, below 0 less but surer.
     spans_key (Optional[str]): Span group for the entities with their confidences in
         `attrs["scores"]`; "{name}" stands for the component's name; None: no group.
+    annotate_ents (bool): Whether `doc.ents` is set; if not, only the span group is.
     overwrite (bool): Whether entities that are already set are replaced. If not, they
-        stay and ours fill the gaps.
+        stay in `doc.ents` and ours fill the gaps; the span group has all of ours.
     scorer (Optional[Callable]): The scoring method.
     """
     add_requirement(nlp)
@@ -91,9 +73,10 @@ def make_entlm_ner(
         model,
         name,
         decoder=decoder,
-        threshold=threshold,
         label_bias=label_bias,
+        threshold=threshold,
         spans_key=spans_key,
+        annotate_ents=annotate_ents,
         overwrite=overwrite,
         scorer=scorer,
     )
@@ -110,24 +93,12 @@ class EntLMNER(MaskedLMNER):
         name: str = "entlm_ner",
         *,
         decoder: Decoder,
-        threshold: float = 0.0,
         label_bias: float = 0.0,
-        spans_key: Optional[str] = None,
-        overwrite: bool = True,
-        scorer: Optional[Callable] = None,
+        **settings: Any,
     ) -> None:
         """vocab (Vocab): The shared vocabulary. name (str): The instance's name. The
         other settings are those of `make_entlm_ner`."""
-        super().__init__(
-            vocab,
-            model,
-            name,
-            decoder=decoder,
-            threshold=threshold,
-            spans_key=spans_key,
-            overwrite=overwrite,
-            scorer=scorer,
-        )
+        super().__init__(vocab, model, name, decoder=decoder, **settings)
         self.cfg["label_bias"] = label_bias
         self._rehearsal_model: Optional[Model] = None
 
@@ -224,6 +195,8 @@ class EntLMNER(MaskedLMNER):
                 f"[{self.name}] There is no class to learn: no example has an entity, "
                 f"and neither labels nor label words are given."
             )
+        found = entity_labels(get_examples())
+        warn_of_unknown_labels(self.name, label_words or {}, found, labels or added)
         path = None if label_rows is None else Path(label_rows)
         own = read_recommended(self.label_model.config.name).label_words
         with self._initializing(nlp):

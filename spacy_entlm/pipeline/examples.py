@@ -1,5 +1,7 @@
 """What annotated examples say about classes and their words."""
 
+import logging
+from difflib import get_close_matches
 from typing import (
     Callable,
     Dict,
@@ -17,9 +19,18 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..label_words.search import OUTSIDE, count_words, search_data
-from ..label_words.words import LabelWords, check_label_words
+from ..label_words.search import (
+    CONFLICT_THRESHOLD,
+    DATA,
+    OUTSIDE,
+    SearchSettings,
+    count_words,
+    search_label_words,
+)
+from ..label_words.words import LabelWordError, LabelWords, check_label_words
 from ..model.types import NO_ENTITY, NO_TARGET
+
+logger = logging.getLogger("spacy.entlm")
 
 # What spaCy gives for a word whose annotation is missing or misaligned.
 UNKNOWN_TAGS = (None, "-")
@@ -68,6 +79,30 @@ def wanted_labels(
     return {label: words.get(label) or added.get(label, []) for label in seen}
 
 
+def warn_of_unknown_labels(
+    name: str, label_words: Iterable[str], labels: Iterable[str], known: Iterable[str]
+) -> None:
+    """Warn of label words for classes that no example has: often a name is misspelled.
+
+    name (str): The component's. label_words (Iterable[str]): Classes that have words.
+    labels (Iterable[str]): Classes of the examples. known (Iterable[str]): Classes that
+        are named otherwise, and so are meant.
+    """
+    labels = list(labels)
+    for label in label_words:
+        if label in labels or label in known:
+            continue
+        folded = {other.casefold(): other for other in labels}
+        near = get_close_matches(label.casefold(), folded, n=1)
+        hint = f": is {folded[near[0]]} meant?" if near else ""
+        logger.warning(
+            "[%s] No example has the class %s, for which there are label words%s",
+            name,
+            label,
+            hint,
+        )
+
+
 def search_in_examples(
     examples: Iterable[Example],
     labels: List[str],
@@ -80,7 +115,8 @@ def search_in_examples(
     examples (Iterable[Example]): The examples.
     labels (List[str]): The classes that need words.
     fold_word (Callable): Gives the form in which the backbone reads a word.
-    get_pieces (Callable): Gives a word's pieces in the backbone's vocabulary.
+    get_pieces (Callable): Gives a word's pieces in the backbone's vocabulary. Words of
+        several are taken only where none of one is left.
     RETURNS (Dict[str, List[str]]): Words per class.
     RAISES (LabelWordError): If a class has no word.
     """
@@ -92,9 +128,28 @@ def search_in_examples(
             yield fold_word(token.text), token.ent_type_ or OUTSIDE
 
     counts = count_words(tagged(eg.reference) for eg in examples)
-    return search_data(
-        counts, labels=labels, is_usable=lambda word: len(get_pieces(word)) == 1
-    )
+    words: LabelWords = {}
+    # Few examples can be so short of words that all are ambiguous: a word that is also
+    # used otherwise still says more than none.
+    for threshold in (CONFLICT_THRESHOLD, 0.0):
+        missing = [label for label in labels if not words.get(label)]
+        found = search_label_words(
+            counts,
+            settings=SearchSettings(method=DATA, threshold=threshold),
+            labels=missing,
+            get_pieces=get_pieces,
+        )
+        for label, search in found.items():
+            single = [c.word for c in search.chosen if len(c.pieces or []) == 1]
+            words[label] = single or search.words
+    for label in labels:
+        if not words[label]:
+            raise LabelWordError(
+                f"Found no label word for {label!r}: no entity of this class in the "
+                f"examples holds a word. Give some in [initialize.components] "
+                f"label_words, or annotate an example."
+            )
+    return words
 
 
 def word_targets(

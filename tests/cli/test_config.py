@@ -34,7 +34,6 @@ def test_short_config_becomes_the_same_component_but_for_the_decoder(tmp_path):
     assert theirs.pop("decoder") == {
         "@misc": "spacy-entlm.viterbi_decoder.v1",
         "tau": None,
-        "official": False,
         "transitions": None,
         "require": False,
     }

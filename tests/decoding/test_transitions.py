@@ -94,18 +94,7 @@ def test_tau_flattens():
     numpy.testing.assert_allclose(half, expected, rtol=1e-5)
 
 
-def test_official_matrix_has_a_floor_in_place_of_smoothing():
-    matrix = transition_matrix(
-        TransitionCounts(8, 2, 9, 1, 3, 1, 0), 2, 0.5, official=True
-    )
-    start = numpy.sqrt([0.8, 0.1, 0.1])
-    numpy.testing.assert_allclose(matrix[0], start / start.sum(), rtol=1e-6)
-    inside = numpy.sqrt([0.75, 0.25])
-    numpy.testing.assert_allclose(matrix[2], [*inside / inside.sum(), 1e-6], rtol=1e-6)
-
-
-@pytest.mark.parametrize("official", [False, True])
-def test_one_class_has_no_other(official):
-    matrix = transition_matrix(COUNTS, 1, 1.0, official=official)
+def test_one_class_has_no_other():
+    matrix = transition_matrix(COUNTS, 1, 1.0)
     numpy.testing.assert_allclose(matrix.sum(axis=1), 1, rtol=1e-5)
     assert matrix.shape == (3, 2)

@@ -179,28 +179,6 @@ def test_white_space_is_no_word_and_a_line_break_ends_an_entity():
     assert spans(found) == [(0, 3, 0), (4, 5, 0)]
 
 
-def test_official_takes_a_second_softmax_over_the_best_word_and_the_classes():
-    """The chain's weights by hand, as the authors' code computes them."""
-    doc = make_doc(["a", "b"])
-    probs, word_prob = [[0.5, 0.1], [0.5, 0.05]], [0.2, 0.4]
-    scores = make_scores([doc], probs, word_prob)
-    (found,) = make_decoder(official=True)(scores, [doc])
-    emissions = numpy.exp([[0.2, 0.5, 0.1], [0.4, 0.5, 0.05]])
-    emissions /= emissions.sum(axis=1, keepdims=True)
-    matrix = transition_matrix(COUNTS, 2, 0.05, official=True)
-    weights = {
-        (a, b): matrix[0, a] * emissions[0, a] * matrix[1 + a, b] * emissions[1, b]
-        for a in range(3)
-        for b in range(3)
-    }
-    assert max(weights, key=weights.get) == (1, 1)
-    assert spans(found) == [(0, 2, 0)]
-    total = sum(weights.values())
-    first = sum(w for (a, _), w in weights.items() if a == 1) / total
-    second = sum(w for (_, b), w in weights.items() if b == 1) / total
-    assert found.confidences[0] == pytest.approx((first + second) / 2, rel=1e-4)
-
-
 @given(texts(), st.integers(0, 2**16))
 def test_without_weight_it_is_the_io_decoder(text, seed):
     docs, probs = text
@@ -214,7 +192,7 @@ def test_without_weight_it_is_the_io_decoder(text, seed):
 
 
 def test_classes_below_the_floor_need_not_be_scored():
-    """What a model may leave out changes nothing; with `official` it may not."""
+    """What a model may leave out changes nothing."""
     doc = make_doc(list("abc"))
     probs = numpy.array([[0.6, 0.1], [3e-6, 1e-6], [1e-5, 0.3]])
     word_prob = numpy.array([0.2, 0.04, 0.4])
@@ -226,7 +204,6 @@ def test_classes_below_the_floor_need_not_be_scored():
     (found,) = decoder(make_scores([doc], probs, word_prob), [doc])
     assert found.spans.tolist() == exact[0].spans.tolist()
     numpy.testing.assert_array_equal(found.confidences, exact[0].confidences)
-    assert make_decoder(official=True).probability_floor == 0
 
 
 def test_model_that_does_not_give_the_best_word_is_refused():
@@ -237,10 +214,9 @@ def test_model_that_does_not_give_the_best_word_is_refused():
         make_decoder()(scores, [doc])
 
 
-def test_tau_has_a_default_of_its_own_and_with_official_the_authors():
-    assert ViterbiDecoder(official=True).tau == 0.05
+def test_tau_has_a_default():
     assert ViterbiDecoder().tau != 0.05
-    assert ViterbiDecoder(tau=0.4, official=True).tau == 0.4
+    assert ViterbiDecoder(tau=0.4).tau == 0.4
 
 
 @pytest.mark.parametrize("tau", [-0.1, 1.5])

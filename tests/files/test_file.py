@@ -37,7 +37,7 @@ def test_what_may_not_be_replaced_is_told_before(tmp_path):
     check_output(path, overwrite=False)
     path.write_text("1")
     check_output(path)
-    with pytest.raises(DataError, match="exists: .* --overwrite"):
+    with pytest.raises(DataError, match=r"exists: .* --overwrite"):
         check_output(path, overwrite=False)
     with pytest.raises(DataError, match="is the input too"):
         check_output(path, source=path)

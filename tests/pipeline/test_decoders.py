@@ -39,8 +39,8 @@ def test_config_names_the_decoders(name, decoder_class):
 
 
 def test_settings_reach_the_viterbi_decoder():
-    decoder = build_viterbi_decoder(tau=0.4, official=True)
-    assert (decoder.tau, decoder.official) == (0.4, True)
+    decoder = build_viterbi_decoder(tau=0.4)
+    assert decoder.tau == 0.4
 
 
 @pytest.mark.parametrize("extension", ["spacy", "jsonl"])

@@ -7,6 +7,8 @@ from confection import ConfigValidationError
 from spacy.cli.find_threshold import find_threshold
 from spacy.tokens import DocBin, Span
 
+import spacy_entlm
+
 NAME = "entlm_ner"
 TEXT = "Anna Smith lives in Berlin ."
 
@@ -41,13 +43,13 @@ def test_entity_as_confident_as_the_threshold_stays(trained, pipe):
 
 def test_threshold_can_be_set_when_loading(trained_folder):
     assert len(load(trained_folder)(TEXT).ents) == 2
-    assert len(load(trained_folder, threshold=1.01)(TEXT).ents) == 0
+    assert len(load(trained_folder, threshold=1.0)(TEXT).ents) == 0
 
 
 def test_settings_saved_with_a_pipeline_do_not_win_over_the_config(
     trained_folder, tmp_path
 ):
-    nlp = load(trained_folder, threshold=1.01, overwrite=False)
+    nlp = load(trained_folder, threshold=1.0, overwrite=False)
     nlp.to_disk(tmp_path)
     assert len(spacy.load(tmp_path)(TEXT).ents) == 0
     assert len(load(tmp_path, threshold=0.0)(TEXT).ents) == 2
@@ -102,9 +104,46 @@ def test_without_overwrite_ours_fill_the_gaps(trained, pipe):
     pipe.cfg["overwrite"] = False
     doc = set_entities(trained.make_doc(TEXT), (1, 3, "OLD"))
     assert found(pipe(doc)) == [("Smith lives", "OLD"), ("Berlin", "LOC")]
-    # The group holds what this component found and set.
-    assert [ent.text for ent in doc.spans[NAME]] == ["Berlin"]
-    assert len(doc.spans[NAME].attrs["scores"]) == 1
+    # The group holds all that this component found.
+    assert [ent.text for ent in doc.spans[NAME]] == ["Anna Smith", "Berlin"]
+    assert len(doc.spans[NAME].attrs["scores"]) == 2
+
+
+def test_spans_can_be_all_that_is_set(trained_folder):
+    nlp = load(trained_folder, annotate_ents=False)
+    doc = set_entities(nlp.make_doc(TEXT), (2, 4, "OLD"))
+    nlp.get_pipe(NAME)(doc)
+    assert [ent.label_ for ent in doc.ents] == ["OLD"]
+    assert [ent.text for ent in doc.spans[NAME]] == ["Anna Smith", "Berlin"]
+
+
+def test_entities_that_would_go_nowhere_are_an_error(trained_folder):
+    with pytest.raises(ValueError, match="entities would go nowhere"):
+        load(trained_folder, annotate_ents=False, spans_key=None)
+
+
+@pytest.mark.parametrize("value", [5, -0.1, float("nan")])
+def test_threshold_that_cannot_be_is_an_error(trained_folder, pipe, value):
+    with pytest.raises(ValueError, match="threshold is from 0 to 1"):
+        load(trained_folder, threshold=value)
+    with pytest.raises(ValueError, match="threshold is from 0 to 1"):
+        pipe.threshold = value
+
+
+def test_threshold_can_be_changed_at_any_time(trained, pipe):
+    confidences = trained(TEXT).spans[NAME].attrs["scores"]
+    pipe.threshold = float(confidences.min()) + 1e-6
+    assert len(trained(TEXT).ents) == len(confidences) - 1
+    assert pipe.cfg["threshold"] == pipe.threshold
+
+
+def test_confidence_of_an_entity_is_that_of_its_span(trained):
+    doc = trained(TEXT)
+    scores = doc.spans[NAME].attrs["scores"].tolist()
+    assert [spacy_entlm.confidence(ent) for ent in doc.ents] == scores
+    assert [spacy_entlm.confidence(ent, NAME) for ent in doc.ents] == scores
+    assert spacy_entlm.confidence(doc.ents[0], "other") is None
+    assert spacy_entlm.confidence(doc[2:4]) is None
 
 
 @pytest.mark.parametrize("overwrite", [True, False])

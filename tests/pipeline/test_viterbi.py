@@ -70,13 +70,6 @@ def test_settings_of_the_decoder_can_be_set_when_loading(struct_folder):
     assert decoder.counts is not None
 
 
-def test_official_decoder_works_on_a_trained_pipeline(struct_folder, texts):
-    settings = {f"components.{NAME}.decoder.official": True}
-    nlp = spacy.load(struct_folder, config=settings)
-    assert nlp.get_pipe(NAME).decoder.tau == 0.05
-    assert any(ent for doc in nlp.pipe(texts) for ent in doc.ents)
-
-
 def test_pipeline_trained_without_transitions_says_what_is_missing(
     trained_folder, make_examples, annotated, entities
 ):

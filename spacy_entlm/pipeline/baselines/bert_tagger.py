@@ -1,18 +1,17 @@
 """The component `bert_tagger`: a new linear layer on the encoder of a masked LM."""
 
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple
 
 import numpy
 from spacy.errors import Errors
 from spacy.language import Language
 from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
-from thinc.api import Config
 
 from ...decoding.io import IODecoder
 from ...decoding.types import Decoder
 from ...model.base import PieceModel
-from ..base import NAME_FIELD, MaskedLMNER
+from ..base import ASSIGNS, COMMON_CONFIG, MODEL_CONFIG, SCORE_WEIGHTS, MaskedLMNER
 from ..examples import entity_labels
 from ..requirements import add_requirement
 from .tags import (
@@ -25,42 +24,12 @@ from .tags import (
     tagged_classes,
 )
 
-default_config = """
-[model]
-@architectures = "spacy-entlm.Tagger.v1"
-name = "entlm-mini"
-window = null
-stride = null
-max_batch_pieces = null
-precision = "float32"
-mixed_precision = false
-transformer_config = {}
-tokenizer_config = {}
-
-[model.get_spans]
-@span_getters = "spacy-transformers.doc_spans.v1"
-
-[decoder]
-@misc = "spacy-entlm.io_decoder.v1"
-"""
-DEFAULT_CONFIG = Config().from_str(default_config)
-ASSIGNS = ["doc.ents", "token.ent_iob", "token.ent_type", "doc.spans"]
-SCORE_WEIGHTS = {"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None}
-# What all peers have in common.
-COMMON_CONFIG: Dict[str, Any] = {
-    "threshold": 0.0,
-    "spans_key": NAME_FIELD,
-    "overwrite": True,
-    "scorer": {"@scorers": "spacy.ner_scorer.v1"},
-}
-
 
 @Language.factory(
     "bert_tagger",
     assigns=ASSIGNS,
     default_config={
-        "model": DEFAULT_CONFIG["model"],
-        "decoder": DEFAULT_CONFIG["decoder"],
+        "model": {"@architectures": "spacy-entlm.Tagger.v1", **MODEL_CONFIG},
         "scheme": IO,
         **COMMON_CONFIG,
     },
@@ -74,6 +43,7 @@ def make_bert_tagger(
     scheme: str,
     threshold: float,
     spans_key: Optional[str],
+    annotate_ents: bool,
     overwrite: bool,
     scorer: Optional[Callable],
 ) -> "BertTagger":
@@ -83,7 +53,7 @@ def make_bert_tagger(
     decoder (Decoder): Turns scores into entities, in the scheme "io".
     scheme (str): "io": a tag for each class; or "bio": two, for the first word of an
         entity and for the others.
-    threshold, spans_key, overwrite, scorer: As those of `entlm_ner`.
+    threshold, spans_key, annotate_ents, overwrite, scorer: As those of `entlm_ner`.
     RAISES (ValueError): If there is no such scheme, or the decoder does not fit it.
     """
     add_requirement(nlp)
@@ -95,6 +65,7 @@ def make_bert_tagger(
         scheme=scheme,
         threshold=threshold,
         spans_key=spans_key,
+        annotate_ents=annotate_ents,
         overwrite=overwrite,
         scorer=scorer,
     )

@@ -14,30 +14,21 @@ from thinc.api import Optimizer
 from ...decoding.types import Decoder, LabelScores
 from ...model.base import PieceModel
 from ...model.types import NO_TARGET
+from ..base import ASSIGNS, COMMON_CONFIG, MODEL_CONFIG, SCORE_WEIGHTS
 from ..examples import untrained_before
 from ..requirements import add_requirement
-from .bert_tagger import (
-    ASSIGNS,
-    COMMON_CONFIG,
-    DEFAULT_CONFIG,
-    SCORE_WEIGHTS,
-    BertTagger,
-)
+from .bert_tagger import BertTagger
 
 logger = logging.getLogger("spacy.entlm")
 
-MODEL_CONFIG = {
-    **DEFAULT_CONFIG["model"],
-    "@architectures": "spacy-entlm.NNShot.v1",
-}
+NNSHOT_MODEL = {"@architectures": "spacy-entlm.NNShot.v1", **MODEL_CONFIG}
 
 
 @Language.factory(
     "nnshot",
     assigns=ASSIGNS,
     default_config={
-        "model": MODEL_CONFIG,
-        "decoder": DEFAULT_CONFIG["decoder"],
+        "model": NNSHOT_MODEL,
         **COMMON_CONFIG,
     },
     default_score_weights=SCORE_WEIGHTS,
@@ -49,6 +40,7 @@ def make_nnshot(
     decoder: Decoder,
     threshold: float,
     spans_key: Optional[str],
+    annotate_ents: bool,
     overwrite: bool,
     scorer: Optional[Callable],
 ) -> "NNShot":
@@ -57,7 +49,7 @@ def make_nnshot(
 
     model (PieceModel): A model such as `spacy-entlm.NNShot.v1`.
     decoder (Decoder): Turns scores into entities.
-    threshold, spans_key, overwrite, scorer: As those of `entlm_ner`.
+    threshold, spans_key, annotate_ents, overwrite, scorer: As those of `entlm_ner`.
     """
     add_requirement(nlp)
     return NNShot(
@@ -67,6 +59,7 @@ def make_nnshot(
         decoder=decoder,
         threshold=threshold,
         spans_key=spans_key,
+        annotate_ents=annotate_ents,
         overwrite=overwrite,
         scorer=scorer,
     )

@@ -6,8 +6,8 @@ from spacy.language import Language
 
 from ...decoding.types import Decoder
 from ...model.base import PieceModel
-from .bert_tagger import ASSIGNS, COMMON_CONFIG, SCORE_WEIGHTS
-from .nnshot import MODEL_CONFIG, NNShot, make_nnshot
+from ..base import ASSIGNS, COMMON_CONFIG, SCORE_WEIGHTS
+from .nnshot import NNSHOT_MODEL, NNShot, make_nnshot
 
 # Squared distances differ less than log probabilities, so transitions weigh less, too:
 # measured on wikigold (docs/baselines.md).
@@ -18,9 +18,9 @@ STRUCTSHOT_TAU = 0.05
     "structshot",
     assigns=ASSIGNS,
     default_config={
-        "model": MODEL_CONFIG,
-        "decoder": {"@misc": "spacy-entlm.viterbi_decoder.v1", "tau": STRUCTSHOT_TAU},
+        "model": NNSHOT_MODEL,
         **COMMON_CONFIG,
+        "decoder": {"@misc": "spacy-entlm.viterbi_decoder.v1", "tau": STRUCTSHOT_TAU},
     },
     default_score_weights=SCORE_WEIGHTS,
 )
@@ -31,6 +31,7 @@ def make_structshot(
     decoder: Decoder,
     threshold: float,
     spans_key: Optional[str],
+    annotate_ents: bool,
     overwrite: bool,
     scorer: Optional[Callable],
 ) -> NNShot:
@@ -40,5 +41,13 @@ def make_structshot(
     The settings are those of `make_nnshot`.
     """
     return make_nnshot(
-        nlp, name, model, decoder, threshold, spans_key, overwrite, scorer
+        nlp,
+        name,
+        model,
+        decoder,
+        threshold,
+        spans_key,
+        annotate_ents,
+        overwrite,
+        scorer,
     )

@@ -306,7 +306,7 @@ def test_viterbi_decoder_without_weight_finds_the_same(start, make_examples, tex
 def test_settings_of_the_config_take_effect(fitted, tmp_path):
     fitted.to_disk(tmp_path)
     text = "Anna Smith lives in Berlin ."
-    strict = spacy.load(tmp_path, config={f"components.{NAME}.threshold": 1.01})
+    strict = spacy.load(tmp_path, config={f"components.{NAME}.threshold": 1.0})
     assert (len(strict(text).ents), len(fitted(text).ents)) == (0, 2)
 
 

@@ -1,0 +1,68 @@
+"""What annotated examples say about classes and their words."""
+
+import logging
+import re
+
+import pytest
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.vocab import Vocab
+
+from spacy_entlm.label_words.words import LabelWordError
+from spacy_entlm.pipeline.examples import search_in_examples, warn_of_unknown_labels
+
+VOCAB = Vocab()
+
+
+def example(text):
+    """From text such as John/PER lives/O."""
+    words, tags = zip(*(pair.rsplit("/", 1) for pair in text.split()))
+    ents = [tag if tag == "O" else f"B-{tag}" for tag in tags]
+    doc = Doc(VOCAB, words=words, ents=ents)
+    return Example(Doc(VOCAB, words=words), doc)
+
+
+def search(text, labels, several=()):
+    def pieces(word):
+        return [word, "##s"] if word in several else [word]
+
+    return search_in_examples([example(text)], labels, lambda word: word, pieces)
+
+
+def test_words_of_one_piece_are_preferred():
+    text = "Zyx/PER Zyx/PER John/PER"
+    assert search(text, ["PER"], several=["Zyx"]) == {"PER": ["John"]}
+    # Where there is none, the others still say more than nothing.
+    assert search(text, ["PER"], several=["Zyx", "John"]) == {"PER": ["Zyx", "John"]}
+
+
+def test_ambiguous_words_are_taken_where_no_other_is_left():
+    text = "May/PER May/O May/O John/LOC"
+    assert search(text, ["PER", "LOC"]) == {"PER": ["May"], "LOC": ["John"]}
+
+
+def test_class_without_a_word_is_named():
+    with pytest.raises(LabelWordError, match="no label word for 'LOC'"):
+        search("John/PER J/LOC", ["PER", "LOC"])
+    with pytest.raises(LabelWordError, match="no label word for 'ORG'"):
+        search("John/PER", ["PER", "ORG"])
+
+
+@pytest.mark.parametrize(
+    "given, known, text",
+    [
+        (["INGREDIENTS", "TOOL"], [], "class INGREDIENTS, .*: is INGREDIENT meant"),
+        (["tool"], [], "class tool, .*: is TOOL meant"),
+        (["XYZ"], [], "class XYZ, for which there are label words$"),
+        (["INGREDIENT", "TOOL"], [], None),
+        (["INGREDIENTS"], ["INGREDIENTS"], None),
+    ],
+)
+def test_label_words_of_a_class_without_examples_are_told(given, known, text, caplog):
+    with caplog.at_level(logging.WARNING, "spacy.entlm"):
+        warn_of_unknown_labels("entlm_ner", given, ["INGREDIENT", "TOOL"], known)
+    if text is None:
+        assert not caplog.messages
+    else:
+        (message,) = caplog.messages
+        assert re.search(text, message)
