@@ -17,6 +17,7 @@ from . import (  # noqa: F401
     lexicon,
     lexicon_mine,
     lexicon_wikidata,
+    predict,
     pretrain,
     report,
     report_benchmark,

@@ -1,7 +1,7 @@
 """Plain text of any form: .txt, JSON lines and .spacy files, packed or not."""
 
 from pathlib import Path
-from typing import Callable, Dict, Iterable, Iterator, List, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Tuple
 
 import spacy
 from spacy.language import Language
@@ -70,6 +70,25 @@ def make_docs(texts: Iterable[Text], nlp: Language, path: Path) -> Iterator[Doc]
             ) from error
 
 
+def text_of(entry: Dict[str, Any], path: Path, number: int) -> str:
+    """The text of a JSON line, {"text": str} or {"text": [words]}.
+
+    path (Path), number (int): Where it stands, for messages.
+    RAISES (DataError): If it has none.
+    """
+    value = next((entry[key] for key in TEXT_KEYS if key in entry), None)
+    if isinstance(value, list) and all(isinstance(word, str) for word in value):
+        value = " ".join(value)
+    if not isinstance(value, str):
+        raise DataError(
+            f"no text in {entry!s:.60}: write one {{'text': '...'}} per line",
+            path=path,
+            line=number,
+        )
+    # JSON may hold halves of characters, which no tokenizer takes.
+    return value.encode("utf8", "replace").decode("utf8")
+
+
 def check_text_files(paths: List[Path]) -> None:
     """Check names of text files before anything is read.
 
@@ -117,17 +136,7 @@ def _plain(path: Path) -> Iterator[Text]:
 
 def _json_texts(path: Path) -> Iterator[Text]:
     for number, entry in read_objects(path, form='{"text": "..."}'):
-        value = next((entry[key] for key in TEXT_KEYS if key in entry), None)
-        if isinstance(value, list) and all(isinstance(word, str) for word in value):
-            value = " ".join(value)
-        if not isinstance(value, str):
-            raise DataError(
-                f"no text in {entry!s:.60}: write one {{'text': '...'}} per line",
-                path=path,
-                line=number,
-            )
-        # JSON may hold halves of characters, which no tokenizer takes.
-        yield number, value.encode("utf8", "replace").decode("utf8")
+        yield number, text_of(entry, path, number)
 
 
 def _docs(path: Path) -> Iterator[Text]:

@@ -1,0 +1,207 @@
+"""The command `predict`: entities of plain text, to a file."""
+
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any, Dict, Iterator, List, Optional, Tuple
+
+import spacy
+import typer
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin, Span
+from tqdm import tqdm
+
+from ..corpus.texts import check_text_files, numbered_texts, text_of
+from ..files.errors import DataError
+from ..files.file import check_output, sync, write_file
+from ..files.json_lines import dump_line, load_object, read_objects
+from ..files.lock import lock_file
+from ..files.text import unpacked_extension
+from ..pipeline.base import MaskedLMNER
+from ..pipeline.confidence import confidence
+from ._util import echo_lines, entlm_cli, one_line_errors
+
+JSONL, SPACY, HTML = ".jsonl", ".spacy", ".html"
+# Beside OUT: what a run that was ended has found so far.
+UNFINISHED = ".unfinished"
+SPANS_KEY = "spans"
+
+Entry = Dict[str, Any]
+
+
+@entlm_cli.command("predict")
+def predict_cli(
+    pipeline: Annotated[
+        str, typer.Argument(metavar="PIPELINE", help="Folder or package of a pipeline")
+    ],
+    in_: Annotated[
+        Path,
+        typer.Argument(
+            metavar="IN",
+            help="Texts: lines (.txt), JSON lines with a text (.jsonl), packed (.xz "
+            ".gz) or not, or .spacy",
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT", help=".jsonl, .spacy, or .html for a page to look at"
+        ),
+    ],
+    threshold: Annotated[
+        Optional[float],
+        typer.Option("--threshold", help="Drop entities of less confidence"),
+    ] = None,
+    batch_size: Annotated[
+        int, typer.Option("--batch-size", help="Texts at once")
+    ] = 256,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where a run ended (.jsonl)")
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace OUT, or an unfinished run")
+    ] = False,
+    gpu_id: Annotated[int, typer.Option("--gpu-id", help="The GPU; -1: the CPU")] = -1,
+) -> None:
+    """Find the entities of texts and write them with their confidences.
+
+    A JSON line has the text, "spans" with start, end, label and score, and all else
+    that its line of the input has; `convert` reads it.
+
+    \b
+    Example:
+      python -m spacy entlm predict my_model texts.txt.gz entities.jsonl
+    """
+    with one_line_errors():
+        check_text_files([in_])
+        if out.suffix not in (JSONL, SPACY, HTML):
+            raise DataError(f"end its name in {JSONL}, {SPACY} or {HTML}", path=out)
+        check_output(out, source=in_, overwrite=overwrite)
+        if gpu_id >= 0:
+            spacy.require_gpu(gpu_id)
+        nlp = _load(pipeline, threshold)
+        found = _Annotated(nlp, in_, batch_size)
+        if out.suffix == JSONL:
+            _write_json_lines(found, out, resume, overwrite)
+        elif out.suffix == SPACY:
+            with write_file(out) as temporary:
+                docs = (doc for doc, _ in found)
+                DocBin(docs=docs, store_user_data=True).to_disk(temporary)
+        else:
+            from ..evaluation.predictions import predictions_page
+
+            page = predictions_page((entities_of(doc, e) for doc, e in found), in_.name)
+            with write_file(out) as temporary:
+                temporary.write_text(page, encoding="utf8")
+        echo_lines(
+            [f"{found.n_docs:,} texts, {found.n_entities:,} entities", f"Wrote {out}"]
+        )
+
+
+class _Annotated:
+    """Texts of a file as Docs with their entities, and the objects they come from."""
+
+    def __init__(self, nlp: Language, path: Path, batch_size: int) -> None:
+        self.nlp, self.path, self.batch_size = nlp, path, batch_size
+        self.n_docs = self.n_entities = 0
+
+    def __iter__(self) -> Iterator[Tuple[Doc, Entry]]:
+        return self.after(0)
+
+    def after(self, n_done: int) -> Iterator[Tuple[Doc, Entry]]:
+        """All but the first texts."""
+        texts = islice(self.texts(), n_done, None)
+        stream = self.nlp.pipe(texts, as_tuples=True, batch_size=self.batch_size)
+        for doc, entry in tqdm(stream, unit="text", initial=n_done, disable=None):
+            self.n_docs += 1
+            self.n_entities += len(_spans(doc))
+            yield doc, entry
+
+    def texts(self) -> Iterator[Tuple[str, Entry]]:
+        """The texts that are not blank."""
+        if unpacked_extension(self.path) == JSONL:
+            for number, entry in read_objects(self.path, form='{"text": "..."}'):
+                text = text_of(entry, self.path, number)
+                if text.strip():
+                    yield text, entry
+        else:
+            for _, text in numbered_texts(self.path):
+                if text := text.strip():
+                    yield text, {}
+
+
+def entities_of(doc: Doc, entry: Entry) -> Entry:
+    """What is known of a text, as a JSON object.
+
+    doc (Doc): With its entities. entry (Dict): What the input says of it.
+    """
+    spans = []
+    for ent in _spans(doc):
+        span = {"start": ent.start_char, "end": ent.end_char, "label": ent.label_}
+        score = confidence(ent)
+        spans.append(span if score is None else {**span, "score": round(score, 4)})
+    return {**entry, "text": doc.text, SPANS_KEY: spans}
+
+
+def _spans(doc: Doc) -> List[Span]:
+    """The entities, or the span groups' where only these are annotated."""
+    if doc.ents or not doc.spans:
+        return list(doc.ents)
+    groups = [list(group) for group in doc.spans.values() if "scores" in group.attrs]
+    return [span for group in groups for span in group]
+
+
+def _load(pipeline: str, threshold: Optional[float]) -> Language:
+    nlp = spacy.load(pipeline)
+    pipes = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, MaskedLMNER)]
+    if threshold is not None and not pipes:
+        raise ValueError(f"{pipeline} has no component with a threshold")
+    for pipe in pipes:
+        pipe.threshold = pipe.threshold if threshold is None else threshold
+    return nlp
+
+
+def _write_json_lines(
+    found: _Annotated, out: Path, resume: bool, overwrite: bool
+) -> None:
+    part = out.with_name(out.name + UNFINISHED)
+    lock = part.with_name(f".{part.name}.lock")
+    with lock_file(lock, out):
+        if part.exists() and not (resume or overwrite):
+            raise DataError(
+                "holds an unfinished run: go on with --resume, or begin again with "
+                "--overwrite",
+                path=part,
+            )
+        n_done = _go_on(part, found) if resume and part.exists() else 0
+        with part.open("ab" if n_done else "wb") as file_:
+            for doc, entry in found.after(n_done):
+                file_.write(dump_line(entities_of(doc, entry)))
+        sync(part)
+        part.replace(out)
+    lock.unlink(missing_ok=True)
+
+
+def _go_on(part: Path, found: _Annotated) -> int:
+    """How many texts are done. A line that is not whole is taken away.
+
+    RAISES (DataError): If they are not the first texts of the input.
+    """
+    n_done, size, last = 0, 0, b""
+    with part.open("rb") as file_:
+        for line in file_:
+            if line.endswith(b"\n"):
+                n_done, size, last = n_done + 1, size + len(line), line
+    if not n_done:
+        return 0
+    text = load_object(last.decode("utf8"), part, n_done, form="text").get("text")
+    given = next(islice(found.texts(), n_done - 1, None), (None, {}))[0]
+    if text != given:
+        raise DataError(
+            "was written for another input: begin again with --overwrite",
+            path=part,
+            line=n_done,
+        )
+    with part.open("r+b") as file_:
+        file_.truncate(size)
+    found.n_docs += n_done
+    return n_done

@@ -1,0 +1,140 @@
+"""The command `predict`: texts of any form in, entities with confidences out."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+import spacy
+from spacy.tokens import DocBin
+from typer.testing import CliRunner
+
+from spacy_entlm.cli import entlm_cli
+from spacy_entlm.corpus.readers import read_docs
+from spacy_entlm.pipeline.entlm_ner import EntLMNER
+
+LINES = ["Anna Smith lives in Berlin .", "The cat sleeps .", "Berlin is old ."]
+PER, LOC = (0, 10, "PER"), (20, 26, "LOC")
+
+
+@pytest.fixture
+def predict(trained_folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("in.txt").write_text("\n\n".join(LINES) + "\n", encoding="utf8")
+
+    def predict(*args):
+        args = ["predict", str(trained_folder), *map(str, args)]
+        return CliRunner().invoke(entlm_cli, args)
+
+    return predict
+
+
+def read(path):
+    lines = Path(path).read_text(encoding="utf8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def spans(entry):
+    return [(s["start"], s["end"], s["label"]) for s in entry["spans"]]
+
+
+def test_lines_of_text_become_json_lines_with_confidences(predict, trained):
+    result = predict("in.txt", "out.jsonl")
+    assert result.exit_code == 0, result.stderr
+    found = read("out.jsonl")
+    assert [entry["text"] for entry in found] == LINES
+    assert spans(found[0]) == [PER, LOC]
+    scores = trained(LINES[0]).spans["entlm_ner"].attrs["scores"].tolist()
+    assert [s["score"] for s in found[0]["spans"]] == pytest.approx(scores, abs=1e-3)
+    assert sorted(path.name for path in Path().iterdir()) == ["in.txt", "out.jsonl"]
+    # The project's own commands read it.
+    docs, _ = read_docs(Path("out.jsonl"), spacy.blank("en"))
+    assert [(e.text, e.label_) for e in docs[0].ents] == [
+        ("Anna Smith", "PER"),
+        ("Berlin", "LOC"),
+    ]
+
+
+def test_json_lines_keep_what_else_they_say(predict):
+    entries = [
+        {"id": i, "text": text, "meta": {"x": 1}} for i, text in enumerate(LINES)
+    ]
+    with gzip.open("in.jsonl.gz", "wt") as file:
+        file.writelines(json.dumps(entry) + "\n" for entry in entries)
+    assert predict("in.jsonl.gz", "out.jsonl").exit_code == 0
+    found = read("out.jsonl")
+    assert [(e["id"], e["text"], e["meta"]) for e in found] == [
+        (e["id"], e["text"], e["meta"]) for e in entries
+    ]
+    assert spans(found[0]) == [PER, LOC]
+
+
+def test_docbin_has_entities_and_confidences(predict):
+    assert predict("in.txt", "out.spacy").exit_code == 0
+    docs = list(DocBin().from_disk("out.spacy").get_docs(spacy.blank("en").vocab))
+    assert [ent.text for ent in docs[0].ents] == ["Anna Smith", "Berlin"]
+    assert len(docs[0].spans["entlm_ner"].attrs["scores"]) == 2
+
+
+def test_page_escapes_texts_and_shows_confidences(predict):
+    Path("in.txt").write_text("Anna Smith lives in <b>Berlin</b> .\n")
+    assert predict("in.txt", "out.html").exit_code == 0
+    page = Path("out.html").read_text(encoding="utf8")
+    assert "<b>" not in page and "&lt;b&gt;" in page
+    assert "Anna Smith" in page and "PER" in page
+    assert "<script" not in page and "http" not in page
+
+
+def test_threshold_drops_less_confident_entities(predict):
+    assert predict("in.txt", "out.jsonl", "--threshold", "1.0").exit_code == 0
+    assert not any(spans(entry) for entry in read("out.jsonl"))
+    assert predict("in.txt", "b.jsonl", "--threshold", "2").exit_code == 1
+
+
+@pytest.mark.parametrize("cut", [1, 20, 10_000])
+def test_run_that_was_ended_goes_on_to_the_same_file(predict, monkeypatch, cut):
+    predict("in.txt", "whole.jsonl")
+    whole = Path("whole.jsonl").read_bytes()
+    part = Path("out.jsonl.unfinished")
+    part.write_bytes(whole[: max(0, whole.rindex(b"{") - cut)])
+    result = predict("in.txt", "out.jsonl")
+    assert result.exit_code == 1
+    assert "go on with --resume" in result.output
+    n_texts = []
+    pipe = EntLMNER.predict
+    monkeypatch.setattr(
+        EntLMNER, "predict", lambda self, d: (n_texts.append(len(d)), pipe(self, d))[1]
+    )
+    assert predict("in.txt", "out.jsonl", "--resume").exit_code == 0
+    assert Path("out.jsonl").read_bytes() == whole
+    assert not part.exists()
+    assert sum(n_texts) == (3 if cut == 10_000 else 2 if cut == 20 else 2)
+
+
+def test_unfinished_run_of_another_input_is_refused(predict):
+    part = Path("out.jsonl.unfinished")
+    part.write_text('{"text": "other", "spans": []}\n')
+    result = predict("in.txt", "out.jsonl", "--resume")
+    assert result.exit_code == 1
+    assert "was written for another input" in result.output
+    assert predict("in.txt", "out.jsonl", "--overwrite").exit_code == 0
+    assert len(read("out.jsonl")) == 3
+
+
+@pytest.mark.parametrize(
+    "args, text",
+    [
+        (["none.txt", "out.jsonl"], "no such file"),
+        (["in.txt", "out.conll"], "end its name in"),
+        (["in.txt", "in.txt"], "end its name in"),
+        (["in.txt", "there.jsonl"], "--overwrite"),
+        (["broken.jsonl", "out.jsonl"], "line 1: broken JSON"),
+    ],
+)
+def test_bad_input_is_one_line(predict, args, text):
+    Path("there.jsonl").write_text("mine")
+    Path("broken.jsonl").write_text("{")
+    result = predict(*args)
+    assert result.exit_code == 1
+    assert text in result.output
+    assert Path("there.jsonl").read_text() == "mine"
