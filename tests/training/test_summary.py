@@ -1,0 +1,72 @@
+"""What a training shows when it is over."""
+
+import pytest
+import spacy
+from spacy.training import Example
+
+from spacy_entlm.training.summary import measures_itself, scored_on, summary_lines
+
+NAME = "entlm_ner"
+
+
+def example(nlp, text, *entities):
+    return Example.from_dict(nlp.make_doc(text), {"entities": list(entities)})
+
+
+@pytest.fixture
+def examples(trained):
+    one = example(trained, "Ann lives in Rome", (0, 3, "PER"), (13, 17, "LOC"))
+    return [one] * 5 + [example(trained, "Bo sleeps", (0, 2, "PER"))]
+
+
+def with_corpora(train, dev):
+    nlp = spacy.blank("en")
+    reader = {"@readers": "spacy.Corpus.v1"}
+    nlp.config["corpora"] = {
+        "train": {**reader, "path": str(train)},
+        "dev": {**reader, "path": str(dev)},
+    }
+    return nlp
+
+
+def test_it_says_on_what_the_scores_are(tmp_path):
+    train, copy, dev = (tmp_path / name for name in ("train", "copy", "dev"))
+    for path in (train, copy):
+        path.write_bytes(b"the same")
+    dev.write_bytes(b"others")
+    for path in (train, copy):
+        assert measures_itself(with_corpora(train, path))
+        assert "the training examples themselves" in scored_on(
+            with_corpora(train, path)
+        )
+    assert not measures_itself(with_corpora(train, dev))
+    assert scored_on(with_corpora(train, dev)) == f"Scores are of {dev}"
+
+
+def test_label_words_and_entities_of_each_class_are_shown(trained, examples):
+    lines = summary_lines(trained, NAME, examples)
+    words = trained.get_pipe(NAME).label_data
+    assert any("PER" in line and " 6 " in line for line in lines)
+    for label in ("PER", "LOC"):
+        (line,) = [line for line in lines if line.split()[0] == label]
+        assert line.endswith(", ".join(words[label]))
+
+
+def test_class_with_fewest_examples_would_help_most(trained, examples):
+    labels = trained.get_pipe(NAME).labels
+    lines = summary_lines(trained, NAME, examples[-2:])
+    missing = next((label for label in labels if label not in ("PER", "LOC")), "LOC")
+    assert f"more examples of {missing}, which has" in lines[-1]
+
+
+def test_class_with_the_lowest_f1_would_help_most(trained):
+    labels = trained.get_pipe(NAME).labels
+    text = " ".join("x" for _ in range(2 * len(labels)))
+    one = example(
+        trained, text, *((4 * i, 4 * i + 1, label) for i, label in enumerate(labels))
+    )
+    scores = {label: {"f": 0.5} for label in labels}
+    scores[labels[-1]] = {"f": 0.25}
+    lines = summary_lines(trained, NAME, [one] * 5, scores)
+    assert f"more examples of {labels[-1]}" in lines[-1]
+    assert lines[-1].endswith("its F1 is 25.0")
