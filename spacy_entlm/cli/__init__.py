@@ -7,9 +7,8 @@ decorates its function with `@entlm_cli.command`; import it here to register it.
 from spacy.cli._util import app
 
 from . import (  # noqa: F401
-    ablation,
     annotate,
-    benchmark,
+    compare,
     convert,
     crossval,
     debug,
@@ -20,7 +19,6 @@ from . import (  # noqa: F401
     predict,
     pretrain,
     report,
-    report_benchmark,
     sample,
     search,
 )

@@ -1,11 +1,11 @@
 """The report of a cross-validation: lines for the screen, Markdown, HTML, JSON."""
 
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Sequence
 
-from ..compare.tables import Table
-from ..html import html_page, html_text
+from ..html import html_page, html_table, html_text
 from .errors import CrossvalError
 from .result import Pieces, Result
 
@@ -18,6 +18,38 @@ NO_ENTITY_FOUND = (
     "Nothing was found in any fold. Most often the learning rate is too small for the "
     "backbone, or there are too few epochs: see python -m spacy entlm debug CONFIG."
 )
+
+
+@dataclass
+class Table:
+    """A table of texts.
+
+    title (str): Its heading. head (List[str]): Of the columns.
+    rows (List[List[str]]): The cells. n_names (int): Columns that are no numbers.
+    notes (List[str]): Lines under it.
+    """
+
+    title: str
+    head: List[str]
+    rows: List[List[str]]
+    n_names: int
+    notes: List[str] = field(default_factory=list)
+
+    def to_markdown(self) -> str:
+        """The table in Markdown."""
+        marks = ["---"] * self.n_names + ["---:"] * (len(self.head) - self.n_names)
+        lines = [self.head, marks, *self.rows]
+        escaped = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+        body = [f"| {' | '.join(line)} |" for line in escaped]
+        notes = [line for note in self.notes for line in ("", note)]
+        return "\n".join([f"## {self.title}", "", *body, *notes]) + "\n"
+
+    def to_html(self) -> str:
+        """The table as HTML elements."""
+        numbers = range(self.n_names, len(self.head))
+        notes = [f'<p class="note">{html_text(note)}</p>' for note in self.notes]
+        heading = f"<h2>{html_text(self.title)}</h2>"
+        return "\n".join([heading, html_table(self.head, self.rows, numbers), *notes])
 
 
 def screen_lines(result: Result) -> List[str]:
@@ -58,7 +90,7 @@ def to_markdown(result: Result, settings: Mapping[str, Any]) -> str:
 
 def to_html(result: Result, settings: Mapping[str, Any]) -> str:
     """The whole report as a page; the curve is drawn where matplotlib is installed."""
-    from ..compare.plots import has_matplotlib
+    from ..figures import has_matplotlib
 
     parts = [f"<p>{html_text(line)}</p>" for line in _headline(result)]
     parts += [_settings_table(settings).to_html(), _class_table(result).to_html()]
@@ -200,7 +232,7 @@ def _marked(pieces: Pieces) -> str:
 
 
 def _curve_picture(result: Result) -> str:
-    from ..compare.plots import as_svg, new_figure
+    from ..figures import as_svg, new_figure
 
     figure, axes = new_figure()
     places = [point.n_sentences for point in result.curve]
