@@ -8,13 +8,13 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 import spacy
 
 from ...label_words.search import SearchSettings
+from ..statistics import mean_and_deviation
 from .config import BenchmarkConfig, Lexicon, make_config
 from .data import hash_files, hash_value
 from .errors import BenchmarkError
 from .files import write_atomically
 from .points import DOMAIN, Ablation, Point, Value
 from .records import FORMAT, FORMAT_KEY, Record
-from .statistics import mean_and_deviation
 from .texts import annotated_names, read_names, read_text
 from .words import Progress, WordFinder, write_words
 

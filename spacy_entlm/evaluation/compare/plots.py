@@ -4,9 +4,9 @@ import io
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
+from ..statistics import mean_and_deviation
 from .calibration import add_bins, expected_calibration_error
 from .scores import Groups
-from .statistics import mean_and_deviation
 from .tables import group_name
 
 HOW_TO_GET = "For the plot: pip install 'spacy-entlm[plot]', and run this again"

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
+from ..statistics import Scores
 from .errors import BenchmarkError
 from .methods import METHODS
 from .records import Record, cell_name, read_records
-from .statistics import Scores
 
 DIGITS = re.compile(r"(\d+)")
 

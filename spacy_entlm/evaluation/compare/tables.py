@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from ..html import html_table, html_text
+from ..statistics import CONFIDENCE, Difference, mean_and_deviation, paired_difference
 from .calibration import add_bins, expected_calibration_error
 from .errors import BenchmarkError
 from .scores import Group, Groups, Results, order_key
-from .statistics import CONFIDENCE, Difference, mean_and_deviation, paired_difference
 
 # Rows and columns of the paper's tables.
 LAYOUTS: Dict[str, Tuple[Tuple[str, ...], Tuple[str, ...]]] = {
