@@ -15,7 +15,6 @@ from . import (  # noqa: F401
     debug,
     init_project,
     lexicon,
-    lexicon_mine,
     lexicon_wikidata,
     pretrain,
     report,
