@@ -14,7 +14,6 @@ from . import (  # noqa: F401
     debug,
     init_project,
     lexicon,
-    lexicon_mine,
     lexicon_wikidata,
     predict,
     pretrain,
