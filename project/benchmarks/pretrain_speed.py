@@ -21,6 +21,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 import typer
+from spacy_entlm.pretraining.optimization import make_optimizer
 from transformers import (
     DataCollatorForLanguageModeling,
     Trainer,
@@ -33,7 +34,6 @@ from spacy_entlm.corpus.texts import read_texts
 from spacy_entlm.pretraining.checkpoint import State
 from spacy_entlm.pretraining.loop import Training
 from spacy_entlm.pretraining.masking import Masker
-from spacy_entlm.pretraining.optimization import make_optimizer
 from spacy_entlm.pretraining.pieces import write_pieces
 from spacy_entlm.pretraining.sequences import PackedSequences
 from spacy_entlm.pretraining.settings import Settings
