@@ -11,6 +11,7 @@ from spacy_entlm.backbones.loading import load_masked_lm
 from spacy_entlm.files.errors import DataError
 from spacy_entlm.pretraining.added_words import add_words
 from spacy_entlm.pretraining.evaluation import evaluate, find_words
+from spacy_entlm.pretraining.pieces import split_text
 
 
 def test_figures_are_those_computed_by_hand(backbone, lines):
