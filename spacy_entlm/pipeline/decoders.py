@@ -53,7 +53,7 @@ def read_transitions_text(
 
     path (Path), require (bool): As `build_viterbi_decoder` takes them.
     language (str): Of the text. labels (Tuple[str, ...]): The classes.
-    RETURNS (Optional[List[Doc]]): None where it is not there, or empty, and need not be.
+    RETURNS (Optional[List[Doc]]): None where it is empty or not there, and need not be.
     RAISES (DataError): If it cannot be read.
         (ValueError): If it has no entity of these classes and is required.
     """
