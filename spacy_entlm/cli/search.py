@@ -66,9 +66,6 @@ def search_cli(
     smoothing: Annotated[
         bool, opt("--smoothing/--no-smoothing", _SMOOTHING_HELP)
     ] = True,
-    masked: Annotated[
-        bool, opt("--masked", "Mask the word at which the LM predicts")
-    ] = False,
     lm_counts: Annotated[
         Optional[List[Path]], opt("--lm-counts", "LM counts, in place of counting")
     ] = None,
@@ -103,7 +100,7 @@ def search_cli(
     settings = search.SearchSettings(ranking, top_k, threshold, smoothing)
     given = [counts.read_counts(path) for path in lm_counts or []]
     asked = {**asdict(settings), "method": method, "annotated": str(annotated_path)}
-    asked.update(backbone=backbone or None, masked=masked, lm_top_k=lm_top_k)
+    asked.update(backbone=backbone or None, lm_top_k=lm_top_k)
     asked["lm_counts"] = [str(path) for path in lm_counts or []]
     _check_options(asked, save_counts is not None)
     outputs = [output_path, report_path(output_path), _rows_path(output_path)]
@@ -119,7 +116,7 @@ def search_cli(
     if not corpus.entities:
         raise DataError("no entity in it: annotate it first", path=annotated_path)
     setup_gpu(gpu_id, silent=True)
-    found = _Search(docs, settings, backbone, lm_top_k, masked, given)
+    found = _Search(docs, settings, backbone, lm_top_k, given)
     if save_counts is not None:
         with write_file(save_counts) as temporary:
             counts.write_counts(found.lm_counts, temporary)
@@ -139,18 +136,15 @@ def search_cli(
 
 
 def _check_options(asked: Dict[str, Any], save: bool) -> None:
-    method, given, masked = asked["method"], asked["lm_counts"], asked["masked"]
+    method, given = asked["method"], asked["lm_counts"]
     counts_lm = method not in (search.DATA, PROTOTYPE)
     if asked["backbone"] is None and method != search.DATA and not given:
         instead = ", or --lm-counts" if counts_lm else ""
         raise LabelWordError(f"--method {method} needs --backbone{instead}")
-    if not counts_lm and (given or save or masked):
+    if not counts_lm and (given or save):
         raise LabelWordError(
-            "--lm-counts, --save-counts and --masked belong to the methods lm and "
-            "data-lm"
+            "--lm-counts and --save-counts belong to the methods lm and data-lm"
         )
-    if given and masked:
-        raise LabelWordError("--masked is about counting: leave out --lm-counts")
 
 
 def _check_outputs(paths: List[Path], sources: List[Path], overwrite: bool) -> None:
@@ -181,7 +175,7 @@ class _Search:
     """Searches words of all classes, once somebody asks for those of some.
 
     docs (List[Doc]): The text. settings (SearchSettings): Ranking and filters.
-    backbone (str): The masked LM, empty for none. lm_top_k (int), masked (bool): How
+    backbone (str): The masked LM, empty for none. lm_top_k (int): How many of
     its predictions are counted. given (List[Counts]): What stands in their place.
     """
 
@@ -189,7 +183,6 @@ class _Search:
     settings: search.SearchSettings
     backbone: str
     lm_top_k: int
-    masked: bool
     given: List[search.Counts]
     labels: List[str] = field(default_factory=list)
 
@@ -214,7 +207,7 @@ class _Search:
             labels = {ent.label_ for doc in self.docs for ent in doc.ents}
             return counts.merge_counts(counts.strip_tags(c, labels) for c in self.given)
         count = partial(count_predictions, progress=partial(progress_bar, unit="batch"))
-        return count(self.reader, self.docs, top_k=self.lm_top_k, masked=self.masked)
+        return count(self.reader, self.docs, top_k=self.lm_top_k)
 
     @cached_property
     def found(self) -> Dict[str, search.ClassSearch]:

@@ -9,7 +9,6 @@ import spacy
 import typer
 from safetensors.torch import load_file
 from spacy.tokens import DocBin
-from transformers import AutoTokenizer
 from typer.testing import CliRunner
 
 from spacy_entlm.backbones.recommended import read_recommended
@@ -88,7 +87,6 @@ def test_report_carries_settings_counts_and_what_was_left_out(search):
         "smoothing": True,
         "annotated": "in.conll",
         "backbone": None,
-        "masked": False,
         "lm_top_k": 3,
         "lm_counts": ["counts.json"],
     }
@@ -184,15 +182,6 @@ def name_corpus():
     return "names.conll"
 
 
-def test_masked_counts_let_the_word_itself_count(search, bert):
-    n_pieces = len(AutoTokenizer.from_pretrained(bert))
-    options = ["--backbone", bert, "--lm-top-k", n_pieces]
-    for name, more in [("plain.json", []), ("masked.json", ["--masked"])]:
-        result = search(*options, "--save-counts", name, *more, source=corpus(8))
-        assert result.exit_code == 0, result.stderr
-    assert read("masked.json")["LOC"]["london"] > read("plain.json")["LOC"]["london"]
-
-
 def test_docbin_and_json_lines_are_read(search):
     nlp = spacy.blank("en")
     doc = nlp("Ann met Bob")
@@ -220,9 +209,7 @@ def test_counts_of_an_uncased_backbone_are_noticed(search):
     [
         (["--method", "both"], "method is one of data, lm, data-lm, not 'both'"),
         (["--method", "lm"], "--method lm needs --backbone"),
-        (["--method", "data", "--masked"], "--masked belong to the methods lm"),
         (["--method", "data", "--lm-counts", "counts.json"], "belong to the methods"),
-        (["--lm-counts", "counts.json", "--masked"], "--masked is about counting"),
         (["--method", "data", "--top-k", "0"], "top_k must be at least 1"),
         (["--method", "data", "--threshold", "60"], "threshold is a share"),
         (["--lm-counts", "none.json"], "Cannot read counts from none.json"),
