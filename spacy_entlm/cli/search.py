@@ -279,10 +279,10 @@ def _write(
     path: Path, words: LabelWords, report: Any = None, rows: Optional[Dict] = None
 ) -> None:
     """Write the words and what belongs to them; nothing of an earlier search stays."""
-    from ..label_words.prototypes import write_label_rows
+    from ..files.tensors import save_tensors
 
     with write_file(_rows_path(path)) as temporary:
-        write_label_rows(rows or {}, temporary)
+        save_tensors(temporary, rows or {})
     report_path(path).unlink(missing_ok=True)
     if report is not None:
         replace_file(report_path(path), dump_json(report))
