@@ -1,7 +1,6 @@
 """The cells of a comparison: what is trained and measured, each with its key."""
 
 import shutil
-import sys
 from dataclasses import dataclass
 from functools import cache
 from os.path import isfile
@@ -107,25 +106,20 @@ def make_jobs(cells: Iterable[Cell], done: Collection[str] = ()) -> List[Job]:
 
 
 def _check_method(name: str, method: Method) -> None:
-    if method.external is None:
-        # An empty pipeline: only then are the factories of other packages known.
-        if not spacy.blank("xx").has_factory(method.factory):
+    if method.external is not None:
+        external = method.external
+        program = external.command[0].replace("{python}", external.python_path)
+        if shutil.which(program) is None:
             raise DataError(
-                f"the method {name!r} needs the spaCy factory {method.factory!r}, "
-                "which is not installed"
+                f"there is no program {program!r} to run: install it, or name the path "
+                "of a Python (`python`)"
             )
-        return
-    program = method.external.command[0].format(python=python_of(method.external))
-    if shutil.which(program) is None:
+    # An empty pipeline: only then are the factories of other packages known.
+    elif not spacy.blank("xx").has_factory(method.factory):
         raise DataError(
-            f"there is no program {program!r} to run: install it, or name the path of "
-            "a Python (`python`)"
+            f"the method {name!r} needs the spaCy factory {method.factory!r}, which is "
+            "not installed"
         )
-
-
-def python_of(external: External) -> str:
-    """The Python of a command."""
-    return external.python or sys.executable
 
 
 def _make_cell(config: Comparison, name: CellName, data: List[str]) -> Cell:

@@ -69,8 +69,8 @@ def check_report(
 def write_report(
     result: Result,
     folder: Path,
-    *,
     title: str,
+    *,
     baselines: Optional[Sequence[str]] = None,
     seed: int = SEED,
 ) -> List[str]:
@@ -86,16 +86,12 @@ def write_report(
     if not result.records:
         raise DataError("no training has a record yet: nothing to report", path=folder)
     frame = to_frame(result.records)
-    parts = {
-        "scores": score_frame(frame),
-        "differences": difference_frame(frame, baselines, seed=seed),
-        "classes": class_frame(result.records),
-    }
-    tables = [_score_table(parts["scores"])]
-    if len(parts["differences"]):
-        tables.append(_difference_table(parts["differences"]))
-    if len(parts["classes"]):
-        tables.append(_class_table(parts["classes"]))
+    differences = difference_frame(frame, baselines, seed=seed)
+    frames = (score_frame(frame), differences, class_frame(result.records))
+    parts = dict(zip(PARTS, frames))
+    makers = (_score_table, _difference_table, _class_table)
+    tables = [make(part) for make, part in zip(makers, frames) if len(part)]
+    tables.append(_time_table(frames[0]))
     notes = []
     if missing := result.n_cells - len(result.records):
         notes.append(f"{missing} of {result.n_cells} cells have no record yet.")
@@ -252,25 +248,23 @@ def _class_table(classes: pandas.DataFrame) -> Table:
     return _table("F1 by class", wide)
 
 
+def _time_table(scores: pandas.DataFrame) -> Table:
+    named = scores.set_index(["dataset", "shots", *_names(scores)])
+    seconds = named[["seconds_train", "seconds_test"]].round(1)
+    note = "Medians; methods that share a training have its seconds."
+    return _table("Seconds of training and prediction", seconds, note)
+
+
 def _draw(scores: pandas.DataFrame) -> List[Any]:
     """F1 over K with standard deviations, a figure per dataset."""
+    method = scores[_names(scores)].agg(", ".join, axis=1)
     figures = []
-    for dataset, part in scores.groupby("dataset", sort=False):
+    for dataset, part in scores.assign(method=method).groupby("dataset", sort=False):
         figure, axes = new_figure()
-        shots = sorted(set(part["shots"]))
-        lines = list(part.groupby(_names(scores), sort=False))
-        for number, (names, line) in enumerate(lines):
-            line = line.sort_values("shots")
-            # Beside each other, so that none hides another.
-            shift = 0.3 * (number / max(1, len(lines) - 1) - 0.5)
-            places = [shots.index(k) + shift for k in line["shots"]]
-            label = ", ".join(filter(None, names))
-            bars = {"marker": "o", "capsize": 3, "label": label}
-            axes.errorbar(places, line["f1"], line["deviation"], **bars)
-        axes.set_xticks(range(len(shots)), [f"K = {k}" for k in shots])
-        axes.set_xlim(-0.5, len(shots) - 0.5)
-        axes.set_ylabel("F1")
-        axes.set_title(dataset)
+        wide = part.pivot_table(["f1", "deviation"], "shots", "method", sort=False)
+        bars = wide["f1"].sort_index().plot.bar
+        bars(yerr=wide["deviation"], ax=axes, rot=0, capsize=2, title=dataset)
+        axes.set(xlabel="K", ylabel="F1")
         axes.legend(fontsize="small")
         figures.append(as_svg(figure))
     return figures
