@@ -99,12 +99,12 @@ class External(_Strict):
 
     command: The program and its arguments, which may hold fields in braces; no shell
         reads them. An argument that is "{labels}" becomes one for each class.
-    python: What "{python}" stands for; None: the Python of this run.
+    python: What "{python}" stands for, by default the Python of this run.
     timeout: Seconds after which the command is ended.
     """
 
     command: List[str] = Field(min_length=1)
-    python: Optional[str] = None
+    python: str = sys.executable
     timeout: float = Field(default=3600.0, gt=0)
 
     @field_validator("command")
@@ -122,11 +122,6 @@ class External(_Strict):
             if not any(name in argument for argument in command):
                 raise ValueError(f"the command has no {name}")
         return command
-
-    @property
-    def python_path(self) -> str:
-        """The Python of the command."""
-        return self.python or sys.executable
 
 
 class Method(_Strict):

@@ -7,8 +7,9 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
+from pydantic import BaseModel, Field, ValidationError
 from spacy.tokens import Doc, Span
 
 from ...corpus.tags import OUTSIDE, doc_to_tags, find_prefixed, tags_to_entities
@@ -23,14 +24,12 @@ SHOWN_CHARACTERS = 300
 OWN_PYTHON = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__")
 
 
-class Prediction(NamedTuple):
-    """docs: the sentences with what was predicted. seconds_test: None if the command
-    told no times. versions: of its packages, as it told them."""
+class CommandReport(BaseModel):
+    """What a command may tell of itself; seconds_test: None if it told no times."""
 
-    docs: List[Doc]
-    seconds_train: float
-    seconds_test: Optional[float]
-    versions: Dict[str, str]
+    seconds_train: float = Field(ge=0)
+    seconds_test: Optional[float] = Field(ge=0)
+    versions: Dict[str, str] = {}
 
 
 def run_external(
@@ -38,13 +37,13 @@ def run_external(
     examples: Sequence[Doc],
     bare: List[Doc],
     fields: Mapping[str, Any],
-) -> Prediction:
-    """Run a command and read what it predicts.
+) -> CommandReport:
+    """Run a command and set what it predicts on the test sentences.
 
     external (External): The command. examples (Sequence[Doc]): To train on.
-    bare (List[Doc]): The test sentences, whose entities are set. The command sees their
-        words only.
+    bare (List[Doc]): The test sentences, of which the command sees the words only.
     fields (Mapping[str, Any]): Values of the fields that are no files.
+    RETURNS (CommandReport): What it tells; without that, its time is of training.
     RAISES (DataError): If it cannot be run, fails, takes too long, or writes something
         else than a tag for each word of the test sentences.
     """
@@ -55,11 +54,19 @@ def run_external(
         files = {field: folder / f"{field}.jsonl" for field in names}
         _write(files["train"], examples, [doc_to_tags(doc) for doc in examples])
         _write(files["test"], bare, [[OUTSIDE] * len(doc) for doc in bare])
-        values = {**fields, **files, "python": external.python_path}
+        values = {**fields, **files, "python": external.python}
         arguments = _fill(external.command, values, labels)
         seconds = _run(arguments, external, folder / "output.txt")
         _read_predictions(files["predictions"], bare, labels)
-        return Prediction(bare, *_read_report(files["report"], seconds))
+        told: Any = {"seconds_train": seconds, "seconds_test": None}
+        if files["report"].is_file():
+            told = read_json(files["report"])
+    try:
+        return CommandReport.model_validate(told)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        place = ".".join(map(str, problem["loc"]))
+        raise DataError(f"the command's report: {place}: {problem['msg']}") from error
 
 
 def _fill(
@@ -120,7 +127,7 @@ def _environment(external: External) -> Dict[str, str]:
     import torch
     from thinc.api import get_current_ops
 
-    own = () if external.python is None else OWN_PYTHON
+    own = OWN_PYTHON if "python" in external.model_fields_set else ()
     environment = {name: v for name, v in os.environ.items() if name not in own}
     environment["OMP_NUM_THREADS"] = str(torch.get_num_threads())
     device = ""
@@ -166,24 +173,3 @@ def _tags(number: int, entry: Dict[str, Any], doc: Doc) -> List[str]:
     if entry.get("text", words) != words:
         raise DataError(f"{place}: other words than those of the test part")
     return tags
-
-
-def _read_report(
-    path: Path, seconds: float
-) -> Tuple[float, Optional[float], Dict[str, str]]:
-    """The seconds of training and prediction, and versions, as the command tells."""
-    if not path.is_file():
-        return seconds, None, {}
-    try:
-        report = read_json(path)
-        train, test = float(report["seconds_train"]), float(report["seconds_test"])
-        versions = {str(k): str(v) for k, v in report.get("versions", {}).items()}
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise DataError(
-            f'the command\'s report has no "seconds_train", "seconds_test" ({error})'
-        ) from error
-    if min(train, test) < 0 or train + test > seconds:
-        raise DataError(
-            f"the command reports {train:g} + {test:g} s, but it ran for {seconds:g} s"
-        )
-    return train, test, versions

@@ -45,20 +45,18 @@ def check_report(
     RAISES (DataError): If a baseline is no field or not in the config, or the folder
         has a report of something else.
     """
-    known: Dict[str, Any] = {
-        **{"method": config.methods, "variant": config.variants},
-        "backbone": config.backbones,
-    }
+    fields = ("method", "variant", "backbone")
+    known = {field: list(getattr(config, f"{field}s")) for field in fields}
     for baseline in baselines or ():
         name, _, value = baseline.partition("=")
         if name not in known:
             raise DataError(
-                f"--baseline is FIELD=VALUE with a field of {', '.join(known)}, not "
+                f"--baseline is FIELD=VALUE with a field of {', '.join(fields)}, not "
                 f"{baseline!r}"
             )
         if value not in known[name]:
-            values = ", ".join(known[name])
-            raise DataError(f"no {name} is {value!r}: there is {values}")
+            there = ", ".join(known[name])
+            raise DataError(f"no {name} is {value!r}: there is {there}")
     for path in (folder / name for name in FILES):
         if path.exists() and not (folder / RECORDS_FILE).exists():
             raise DataError(
@@ -225,20 +223,16 @@ def _score_table(scores: pandas.DataFrame) -> Table:
 
 
 def _difference_table(differences: pandas.DataFrame) -> Table:
-    interval = [
-        f"{low:+.2f} to {high:+.2f}" if pandas.notna(low) else NOTHING
-        for low, high in zip(differences["low"], differences["high"])
-    ]
-    texts = differences.assign(
-        difference=differences["difference"].map("{:+.2f}".format),
-        **{"95 % interval": interval},
-    ).set_index(["dataset", "shots", *_names(differences), "against"])
-    note = (
-        "Means over splits; intervals from a bootstrap over splits and the seeds in "
-        "them. Few splits make them too narrow."
+    named = differences.set_index(["dataset", "shots", *_names(differences), "against"])
+    numbers = named[["difference", "low", "high"]].map(
+        lambda value: NOTHING if pandas.isna(value) else f"{value:+.2f}"
     )
-    columns = ["difference", "95 % interval", "by split"]
-    return _table("Paired differences of F1", texts[columns], note)
+    note = (
+        "Means over splits, with 95 % intervals (low, high) from a bootstrap over "
+        "splits and the seeds in them. Few splits make them too narrow."
+    )
+    texts = numbers.assign(**{"by split": named["by split"]})
+    return _table("Paired differences of F1", texts, note)
 
 
 def _class_table(classes: pandas.DataFrame) -> Table:

@@ -39,10 +39,10 @@ def run_job(job: Job, reader: DatasetReader) -> List[Record]:
         bare = [unannotated(doc) for doc in gold]
         fields = {**first.settings.model_dump(), **first.name._asdict()}
         fields["backbone"] = first.backbone
-        found = run_external(first.method.external, examples, bare, fields)
-        times = found.seconds_train, found.seconds_test
-        record = _record(first, examples, gold, found.docs, *times)
-        return [{**record, "external_versions": found.versions}]
+        told = run_external(first.method.external, examples, bare, fields)
+        times = told.seconds_train, told.seconds_test
+        record = _record(first, examples, gold, bare, *times)
+        return [{**record, "external_versions": told.versions}]
     start = time.perf_counter()
     trained = _train(first, examples, lang)
     seconds_train = time.perf_counter() - start

@@ -140,8 +140,7 @@ def _work(
         torch.set_num_threads(threads)
         if gpu >= 0:
             spacy.require_gpu(gpu)
-        reader = DatasetReader(job[0].name.dataset, dataset)
-        pipe.send([run_job(job, reader)])
+        pipe.send([run_job(job, DatasetReader(dataset))])
     except KeyboardInterrupt:
         return
     except Exception as error:

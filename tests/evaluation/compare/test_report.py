@@ -94,7 +94,7 @@ def test_one_split_has_no_interval(report, tmp_path):
     report([record(20), record(15, method="bert_tagger")])
     (row,) = csv.DictReader((tmp_path / "differences.csv").read_text().splitlines())
     assert (row["difference"], row["low"], row["high"]) == ("5.0", "", "")
-    assert "| conll | 5 | entlm | method=bert_tagger | +5.00 | – | +5.0 |" in (
+    assert "| conll | 5 | entlm | method=bert_tagger | +5.00 | – | – | +5.0 |" in (
         (tmp_path / "report.md").read_text()
     )
 
