@@ -87,19 +87,15 @@ def write_report(
     differences = difference_frame(frame, baselines, seed=seed)
     frames = (score_frame(frame), differences, class_frame(result.records))
     parts = dict(zip(PARTS, frames))
+    # What tells methods apart.
+    varying = [field for field in ("variant", "backbone") if frame[field].nunique() > 1]
+    names = ["method", *varying]
     makers = (_score_table, _difference_table, _class_table)
-    tables = [make(part) for make, part in zip(makers, frames) if len(part)]
-    tables.append(_time_table(frames[0]))
-    notes = []
-    if missing := result.n_cells - len(result.records):
-        notes.append(f"{missing} of {result.n_cells} cells have no record yet.")
-    if result.n_unused:
-        notes.append(
-            f"{result.n_unused} records in the file are of other data or settings: "
-            "they stay there, and are not used."
-        )
+    tables = [make(part, names) for make, part in zip(makers, frames) if len(part)]
+    tables.append(_time_table(frames[0], names))
+    notes = _notes(result)
     values: Dict[str, Any] = {"title": title, "tables": tables, "notes": notes}
-    figures = _draw(parts["scores"]) if has_matplotlib() else []
+    figures = _draw(frames[0], names) if has_matplotlib() else []
     for name, template in ((PAGE, "compare.html"), (MARKDOWN, "compare.md")):
         page = render_page(template, **values, figures=figures, how_to_get=HOW_TO_GET)
         replace_file(folder / name, page.encode("utf8"))
@@ -110,6 +106,18 @@ def write_report(
         summary[name] = part.astype(object).where(part.notna(), None).to_dict("records")
     replace_file(folder / JSON, dump_json(summary))
     return [" | ".join(row) for row in (tables[0].head, *tables[0].rows)] + notes
+
+
+def _notes(result: Result) -> List[str]:
+    notes = []
+    if missing := result.n_cells - len(result.records):
+        notes.append(f"{missing} of {result.n_cells} cells have no record yet.")
+    if result.n_unused:
+        notes.append(
+            f"{result.n_unused} records in the file are of other data or settings: "
+            "they stay there, and are not used."
+        )
+    return notes
 
 
 def to_frame(records: Sequence[Record]) -> pandas.DataFrame:
@@ -190,12 +198,6 @@ def difference_frame(
     return pandas.DataFrame(rows, columns=columns).round(DIGITS)
 
 
-def _names(frame: pandas.DataFrame) -> List[str]:
-    """The fields that tell methods apart."""
-    varying = [f for f in ("variant", "backbone") if frame[f].nunique() > 1]
-    return ["method", *varying]
-
-
 def _table(title: str, frame: pandas.DataFrame, note: str = "") -> Table:
     """frame: Texts, whose index are the names."""
     flat = frame.reset_index().astype(object).fillna(NOTHING).astype(str)
@@ -203,7 +205,7 @@ def _table(title: str, frame: pandas.DataFrame, note: str = "") -> Table:
     return Table(title, list(map(str, flat.columns)), rows, frame.index.nlevels, note)
 
 
-def _score_table(scores: pandas.DataFrame) -> Table:
+def _score_table(scores: pandas.DataFrame, names: List[str]) -> Table:
     texts = [
         f"{f1:.2f} ({sd:.2f})" for f1, sd in zip(scores["f1"], scores["deviation"])
     ]
@@ -213,7 +215,7 @@ def _score_table(scores: pandas.DataFrame) -> Table:
         texts = [f"{text} n={size}" for text, size in zip(texts, sizes)]
         over = "n trainings"
     place = scores["dataset"] + ", K = " + scores["shots"].astype(str)
-    named = scores.assign(text=texts, place=place).set_index(_names(scores))
+    named = scores.assign(text=texts, place=place).set_index(names)
     wide = named.pivot_table("text", named.index.names, "place", "first", sort=False)
     note = (
         f"Mean (standard deviation) over {over}. Neighbouring entities of one class "
@@ -222,8 +224,8 @@ def _score_table(scores: pandas.DataFrame) -> Table:
     return _table("F1", wide, note)
 
 
-def _difference_table(differences: pandas.DataFrame) -> Table:
-    named = differences.set_index(["dataset", "shots", *_names(differences), "against"])
+def _difference_table(differences: pandas.DataFrame, names: List[str]) -> Table:
+    named = differences.set_index(["dataset", "shots", *names, "against"])
     numbers = named[["difference", "low", "high"]].map(
         lambda value: NOTHING if pandas.isna(value) else f"{value:+.2f}"
     )
@@ -235,23 +237,23 @@ def _difference_table(differences: pandas.DataFrame) -> Table:
     return _table("Paired differences of F1", texts, note)
 
 
-def _class_table(classes: pandas.DataFrame) -> Table:
+def _class_table(classes: pandas.DataFrame, names: List[str]) -> Table:
     texts = classes.assign(f1=classes["f1"].map("{:.2f}".format))
-    names = ["dataset", "shots", *_names(classes)]
-    wide = texts.pivot_table("f1", names, "class", "first", sort=False)
+    index = ["dataset", "shots", *names]
+    wide = texts.pivot_table("f1", index, "class", "first", sort=False)
     return _table("F1 by class", wide)
 
 
-def _time_table(scores: pandas.DataFrame) -> Table:
-    named = scores.set_index(["dataset", "shots", *_names(scores)])
+def _time_table(scores: pandas.DataFrame, names: List[str]) -> Table:
+    named = scores.set_index(["dataset", "shots", *names])
     seconds = named[["seconds_train", "seconds_test"]].round(1)
     note = "Medians; methods that share a training have its seconds."
     return _table("Seconds of training and prediction", seconds, note)
 
 
-def _draw(scores: pandas.DataFrame) -> List[Any]:
+def _draw(scores: pandas.DataFrame, names: List[str]) -> List[Any]:
     """F1 over K with standard deviations, a figure per dataset."""
-    method = scores[_names(scores)].agg(", ".join, axis=1)
+    method = scores[names].agg(", ".join, axis=1)
     figures = []
     for dataset, part in scores.assign(method=method).groupby("dataset", sort=False):
         figure, axes = new_figure()

@@ -61,8 +61,10 @@ def run_comparison(
         outcomes = run_jobs(
             jobs, config.datasets, folder, n_processes=n_processes, gpus=gpus
         )
-        # smoothing=0: short and long trainings take turns.
-        for outcome in tqdm(outcomes, total=len(jobs), unit="training", smoothing=0):
+        # smoothing=0: short and long trainings take turns. No bar but on a terminal.
+        for outcome in tqdm(
+            outcomes, total=len(jobs), unit="training", smoothing=0, disable=None
+        ):
             if outcome.error:
                 errors.append(f"{outcome.job[0].name}: {outcome.error}")
                 with (folder / ERRORS_FILE).open("a", encoding="utf8") as file_:
