@@ -7,9 +7,8 @@ decorates its function with `@entlm_cli.command`; import it here to register it.
 from spacy.cli._util import app
 
 from . import (  # noqa: F401
-    ablation,
     annotate,
-    benchmark,
+    compare,
     convert,
     crossval,
     debug,
@@ -19,7 +18,6 @@ from . import (  # noqa: F401
     lexicon_wikidata,
     pretrain,
     report,
-    report_benchmark,
     sample,
     search,
 )

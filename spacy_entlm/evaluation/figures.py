@@ -11,7 +11,11 @@ from .pages import printable
 
 HOW_TO_GET = "For the picture: pip install 'spacy-entlm[plot]', and run this again"
 # Texts stay texts; names inside the SVG are the same each time.
-SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "entlm", "text.parse_math": False}
+SETTINGS: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "entlm",
+    "text.parse_math": False,
+}
 # Without a description of the file.
 NO_METADATA = dict.fromkeys(["Date", "Creator", "Format", "Type"])
 

@@ -61,7 +61,7 @@ def guess(monkeypatch):
 
     def train_and_predict(self, train, test, *, seed):
         calls.append((len(train), len(test), seed))
-        return Outcome([[(0, 1, "PER")] for _ in test])
+        return Outcome([[(0, 1, "PER")] for _ in test], {})
 
     monkeypatch.setattr(Trainer, "train_and_predict", train_and_predict)
     return calls

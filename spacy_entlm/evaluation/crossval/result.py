@@ -28,7 +28,7 @@ class Outcome(NamedTuple):
     used."""
 
     found: List[List[Entity]]
-    label_words: Dict[str, List[str]] = {}
+    label_words: Dict[str, List[str]]
 
 
 class Piece(NamedTuple):

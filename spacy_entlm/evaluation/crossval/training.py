@@ -100,7 +100,7 @@ class Trainer:
             hold no entity to learn from.
         """
         if not any(doc.ents for doc in train):
-            return Outcome([[] for _ in test])
+            return Outcome([[] for _ in test], {})
         with tempfile.TemporaryDirectory() as folder:
             nlp = init_nlp(self._config_for(train, Path(folder), seed))
             silence = io.StringIO()

@@ -8,7 +8,7 @@ from .scores import Interval
 USABLE_F1 = 60.0
 USABLE_CLASS_F1 = 40.0
 RULE = (
-    f"Usable: the 95 % interval of F1 (IO) begins at {USABLE_F1:g} or above, and that of "
+    f"Usable: the 95 % interval of F1 (IO) begins at {USABLE_F1:g} or above, that of "
     f"each annotated class at {USABLE_CLASS_F1:g} or above. A class with too few "
     "examples for an interval does not meet this."
 )
