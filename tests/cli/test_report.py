@@ -268,7 +268,7 @@ def test_texts_beside_points_do_not_cover_each_other():
     plane = generator.normal(size=(24, 2))
     points = [Point(f"word{i}", "A", i % 7 == 0, row) for i, row in enumerate(plane)]
     svg = draw_points(points, plane, {"A": "#77aadd"})
-    place = r"text-anchor: (\w+)" x="([\d.]+)" y="([\d.]+)"[^>]*>(word\d+)<"
+    place = r'text-anchor: (\w+)" x="([\d.]+)" y="([\d.]+)"[^>]*>(word\d+)<'
     boxes = []
     for anchor, x, y, text in re.findall(place, svg):
         width = 5.0 * len(text)
