@@ -125,7 +125,7 @@ def test_what_is_odd_about_the_data_is_told_once(crossval, guess):
 @pytest.mark.parametrize(
     "options, changed, message",
     [
-        ([], {"config": "none.cfg"}, "none.cfg: no such config file"),
+        ([], {"config": "none.cfg"}, "none.cfg: no such file"),
         ([], {"data": "none.jsonl"}, "none.jsonl: no such file"),
         (["--folds", 11], {}, "10 annotated sentences cannot be divided into 11"),
         (["--out", "r.txt"], {}, "is one of .html, .md, .json"),

@@ -22,7 +22,8 @@ from .verdict import advice, judge
 
 RIGHT, WRONG, MISSED = "right", "wrong", "missed"
 # Entities by sentence, and by sentence and repeat.
-Gold, Found = List[List[Entity]], List[List[List[Entity]]]
+Gold = List[List[Entity]]
+Found = List[Gold]
 
 
 class Outcome(NamedTuple):
@@ -237,7 +238,5 @@ def _pieces(
 
 def _point(docs: Sequence[Doc], trainings: Any, f1: Interval) -> CurvePoint:
     n_sentences = numpy.mean([len(t.train) for t in trainings])
-    n_entities = numpy.mean(
-        [sum(len(docs[i].ents) for i in t.train) for t in trainings]
-    )
-    return CurvePoint(float(n_sentences), float(n_entities), f1)
+    entities = [sum(len(docs[i].ents) for i in t.train) for t in trainings]
+    return CurvePoint(float(n_sentences), float(numpy.mean(entities)), f1)

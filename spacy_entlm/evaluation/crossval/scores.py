@@ -105,9 +105,8 @@ def _interval(
     and draw repeats with replacement.
 
     Predictions of several repeats for one sentence are not independent: to draw from
-    folds x repeats would count the same sentences over and over, and give an interval
-    that is too narrow. Sentences are what is drawn from a larger whole; repeats (other
-    folds, other seeds) are drawn since a training is a matter of chance too.
+    folds x repeats would give an interval that is too narrow. Repeats are drawn since a
+    training is a matter of chance too.
 
     parts: int64 (n_sentences, n_parts, n_repeats, 3); the same draws for all parts.
     figure (Callable): Of the mean F1 of each part.

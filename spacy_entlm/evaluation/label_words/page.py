@@ -22,14 +22,9 @@ SIDES = {8: "left", -8: "right", 0: "center"}
 
 @dataclass
 class ClassView:
-    """What the page shows of a class.
-
-    label (str): The class.
-    words (Dict[str, List[str]]): Its label words, and their pieces.
-    report (Mapping[str, Any]): Its part of the report of `search`, or empty.
-    nearest (List[Tuple[str, float, str]]): Words of the vocabulary nearest to its row,
-        their cosines, and the classes of which each is a label word.
-    """
+    """What the page shows of a class: its label words with their pieces, its part of
+    the report of `search`, and of the vocabulary words nearest to its row the word, the
+    cosine and the classes of which it is a label word."""
 
     label: str
     words: Dict[str, List[str]]
@@ -50,12 +45,8 @@ class Point:
 def label_words_page(
     words: LabelWords, report: Mapping[str, Any], backbone: str
 ) -> str:
-    """Write the page.
-
-    words (Dict[str, List[str]]): Label words per class.
-    report (Mapping[str, Any]): Of `search`, or empty. backbone (str): The masked LM.
-    RETURNS (str): The HTML.
-    """
+    """The page (str) on label words. report: Of `search`, or empty. backbone (str): The
+    masked LM."""
     from ...backbones.loading import load_masked_lm
     from ...label_words.rows import Rows, initial_row
 
@@ -85,8 +76,7 @@ def label_words_page(
 def render_label_words(
     views: List[ClassView], points: List[Point], settings: Mapping[str, Any]
 ) -> str:
-    """The HTML of what is shown. points (List[Point]): Of the picture; without any, or
-    without matplotlib, there is none."""
+    """The HTML of what is shown; without points or matplotlib there is no picture."""
     colors = label_colors(view.label for view in views)
     picture: Optional[Markup] = None
     shown = 0.0
@@ -108,9 +98,8 @@ def project(points: numpy.ndarray) -> Tuple[numpy.ndarray, float]:
     """Principal component analysis: the plane that shows most of the points' spread.
 
     points: float (n, width), n at least 1.
-    RETURNS: float (n, 2), coordinates in that plane; the share of the variance that
-        it shows, 1 where there is none. Signs are such that a run repeats: of each
-        axis the largest coordinate is positive.
+    RETURNS: float (n, 2), coordinates in that plane, with signs such that a run
+        repeats; the share of the variance that it shows, 1 where there is none.
     """
     left, spread, _ = numpy.linalg.svd(points - points.mean(axis=0), False)
     plane = numpy.zeros((len(points), 2))
@@ -124,12 +113,8 @@ def project(points: numpy.ndarray) -> Tuple[numpy.ndarray, float]:
 def draw_points(
     points: List[Point], plane: numpy.ndarray, colors: Mapping[str, str]
 ) -> Markup:
-    """Draw points; both axes have the same scale, so that distances can be compared.
-
-    points (List[Point]): What there is to draw. plane: float (n_points, 2), where.
-    colors (Mapping[str, str]): Of the classes.
-    RETURNS (Markup): An <svg> element.
-    """
+    """Draw points at their places in the plane, float (n_points, 2), as an <svg>; both
+    axes have the same scale, so that distances can be compared."""
     width, height = numpy.ptp(plane, axis=0)
     ratio = height / width if width else 0.5
     figure, axes = new_figure(WIDTH, min(max(WIDTH * ratio, MIN_HEIGHT), MAX_HEIGHT))
@@ -138,25 +123,19 @@ def draw_points(
     axes.margins(0.15)
     for point, place in zip(points, plane):
         marker, size, _ = ROW_MARK if point.is_row else WORD_MARK
-        axes.scatter(
-            *place,
-            s=size,
-            marker=marker,
-            color=colors[point.label],
-            edgecolors="#777777",
-            # The circle of a word that lies on a row stays visible.
-            zorder=2 if point.is_row else 3,
-        )
+        # The circle of a word that lies on a row stays visible.
+        look: Any = {"s": size, "marker": marker, "zorder": 2 if point.is_row else 3}
+        axes.scatter(*place, c=colors[point.label], edgecolors="#777777", **look)
     figure.draw_without_rendering()
-    taken = [axes.transData.transform(place) for place in plane]
-    _write_texts(axes, points, plane, taken)
+    _write_texts(axes, points, plane)
     return as_svg(figure)
 
 
-def _write_texts(axes: Any, points: List[Point], plane: Any, marks: List[Any]) -> None:
+def _write_texts(axes: Any, points: List[Point], plane: numpy.ndarray) -> None:
     """Write texts beside their marks, where they cover nothing if there is a place."""
     from matplotlib.transforms import Bbox
 
+    marks = axes.transData.transform(plane)
     taken = [Bbox.from_extents(x - 6, y - 6, x + 6, y + 6) for x, y in marks]
     for point, place in zip(points, plane):
         text = axes.annotate(

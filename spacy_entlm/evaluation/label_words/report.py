@@ -30,10 +30,7 @@ def report_path(path: Path) -> Path:
 
 
 def make_report(
-    found: Dict[str, ClassSearch],
-    settings: SearchSettings,
-    data: Counts,
-    lm: Counts,
+    found: Dict[str, ClassSearch], settings: SearchSettings, data: Counts, lm: Counts
 ) -> Dict[str, Any]:
     """Put together what is known of each class's words.
 
