@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Optional, Sequence
 
 from ..files.errors import DataError
+from ..files.text import unpacked_extension
 from .records import INLINE_MARKUP, split_columns
 from .tags import is_certain_tag
 
@@ -42,11 +43,12 @@ def format_from_name(path: Path, format: Optional[str]) -> Optional[str]:
                 f"unknown format {format!r}: choose auto, {', '.join(FORMATS)}"
             )
         return format
-    extension = path.suffix.lower()
-    if extension not in EXTENSIONS:
+    extension = unpacked_extension(path)
+    is_packed = extension != path.suffix.lower()
+    if extension not in EXTENSIONS or (is_packed and extension == ".spacy"):
         raise DataError(
-            f"unknown extension {path.suffix!r}: rename the file to one of "
-            f"{' '.join(EXTENSIONS)}, or name the format ({', '.join(FORMATS)})",
+            f"unknown extension {''.join(path.suffixes[-2:])!r}: rename the file to one of "
+            f"{' '.join(EXTENSIONS)} (text may be packed, .xz .gz), or name the format ({', '.join(FORMATS)})",
             path=path,
         )
     return EXTENSIONS[extension]

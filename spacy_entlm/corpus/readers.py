@@ -1,6 +1,5 @@
 """Annotated files of any supported format to spaCy Docs."""
 
-from itertools import chain
 from pathlib import Path
 from typing import (
     Any,
@@ -32,7 +31,7 @@ from .records import (
     parse_jsonl,
 )
 from .report import BLANK_WORDS, EMPTY_TEXTS, CorpusReport
-from .tags import find_prefixed, parse_tag, tags_to_entities
+from .tags import check_label, find_prefixed, parse_tag, tags_to_entities
 
 _EMPTY = "the file is empty: add annotated sentences"
 # Wraps what is gone through, eg to show a progress bar.
@@ -72,7 +71,7 @@ def read_docs(
     format = format_from_name(path, format)
     report = CorpusReport()
     if format == SPACY:
-        docs = _filled_docs(read_docbin(path, nlp), report)
+        docs = _filled_docs(read_docbin(path, nlp), path, report)
     else:
         lines = [line for _, line in read_lines(path)]
         if not any(line.strip() for line in lines):
@@ -113,7 +112,13 @@ def read_docbin(path: Path, nlp: Language) -> List[Doc]:
         ) from error
 
 
-def _filled_docs(docs: List[Doc], report: CorpusReport) -> List[Doc]:
+def _filled_docs(docs: List[Doc], path: Path, report: CorpusReport) -> List[Doc]:
+    for number, doc in enumerate(docs, 1):
+        try:
+            for ent in doc.ents:
+                check_label(ent.label_)
+        except ValueError as error:
+            raise DataError(f"doc {number}: {error}", path=path) from error
     filled = [doc for doc in docs if len(doc)]
     _count(report, EMPTY_TEXTS, len(docs) - len(filled))
     return filled
@@ -127,8 +132,8 @@ def _build_docs(
     progress: Optional[Progress],
 ) -> List[Doc]:
     word_records = [record for record in records if isinstance(record, WordRecord)]
-    prefixed = find_prefixed(chain.from_iterable(r.tags for r in word_records))
-    _check_tags(word_records, prefixed, path)
+    prefixed = find_prefixed(tag for record in word_records for tag in record.tags)
+    _check_labels(records, prefixed, path)
     docs = []
     for record in records if progress is None else progress(records):
         try:
@@ -149,18 +154,26 @@ def _build_docs(
     return docs
 
 
-def _check_tags(
-    records: Iterable[WordRecord], prefixed: Optional[str], path: Path
+def _check_labels(
+    records: Iterable[Record], prefixed: Optional[str], path: Path
 ) -> None:
-    known = set()
+    known: Set[Tuple[bool, str]] = set()
     for record in records:
-        for tag, line in zip(record.tags, record.lines):
-            if tag not in known:
-                try:
-                    parse_tag(tag, prefixed)
-                except ValueError as error:
-                    raise DataError(str(error), path=path, line=line) from error
-                known.add(tag)
+        is_words = isinstance(record, WordRecord)
+        if isinstance(record, WordRecord):
+            given = list(zip(record.tags, record.lines))
+        else:
+            given = [(span.label, record.line) for span in record.spans]
+        for value, line in given:
+            if (is_words, value) in known:
+                continue
+            try:
+                label = parse_tag(value, prefixed).label if is_words else value
+                if label or not is_words:
+                    check_label(label)
+            except ValueError as error:
+                raise DataError(str(error), path=path, line=line) from error
+            known.add((is_words, value))
 
 
 def _word_doc(

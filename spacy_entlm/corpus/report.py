@@ -24,6 +24,7 @@ class CorpusReport:
     misaligned_examples (List[str]): The first of these, with their text and line.
     overlapping (int): Spans left out because a longer one overlaps them.
     skipped (Counter[str]): What was left out, per reason.
+    unread (Counter[str]): Keys of JSON lines with lists that are not known.
     """
 
     docs: int = 0
@@ -33,6 +34,7 @@ class CorpusReport:
     misaligned_examples: List[str] = field(default_factory=list)
     overlapping: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
+    unread: Counter[str] = field(default_factory=Counter)
 
     def count_docs(self, docs: Iterable[Doc]) -> None:
         """Add Docs that were read, their words and their entities.
@@ -80,6 +82,8 @@ class CorpusReport:
             lines.append(f"{self.overlapping:,} spans overlap a longer one: left out")
         for reason, count in sorted(self.skipped.items()):
             lines.append(f"{count:,} {reason}: left out")
+        for key, count in sorted(self.unread.items()):
+            lines.append(f"{count:,} lines have a list {key!r}, which is not read")
         return lines
 
 

@@ -21,6 +21,8 @@ _PREFIXED = re.compile(r"([BILUES])-(\S.*)", re.DOTALL)
 # One letter and a separator: meant as a prefix, but none that we know.
 _OTHER_PREFIX = re.compile(r"[A-Z][-_:/]|[bi][-_:/]")
 _BARE_LABEL = re.compile(r"[^\W\d_][\w\-./&+]*")
+_PREFIX_ONLY = re.compile(r"[BILUES]-")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 # BIOES names the end and the single word otherwise than BILUO.
 _CANONICAL = {"E": "L", "S": "U"}
 _HELP = (
@@ -86,6 +88,22 @@ def parse_tag(tag: str, prefixed: Optional[str]) -> Tag:
             f"write B-{tag} and I-{tag}, or rename the class {prefixed!r}"
         )
     return Tag("I", tag)
+
+
+def check_label(label: str) -> None:
+    """Check that a class can be told from others in every file that we write.
+
+    label (str): The class.
+    RAISES (ValueError): If it is empty, means "no entity", is nothing but a prefix, or
+        holds line breaks, tabs or the like.
+    """
+    if (
+        label in (OUTSIDE, MISSING, "")
+        or label != label.strip()
+        or _PREFIX_ONLY.fullmatch(label)
+        or _CONTROL.search(label)
+    ):
+        raise ValueError(f"{label!r} is no class of entities: rename it, eg to PER")
 
 
 def tags_to_entities(tags: Sequence[str], prefixed: Optional[str]) -> Entities:
