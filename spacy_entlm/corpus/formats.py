@@ -32,8 +32,7 @@ _N_LINES_SEEN = 20
 def format_from_name(path: Path, format: Optional[str]) -> Optional[str]:
     """Tell the format from what is asked for, or else from the file's extension.
 
-    path (Path): The file.
-    format (Optional[str]): One of FORMATS, "auto" or None.
+    path (Path): The file. format (Optional[str]): One of FORMATS, "auto" or None.
     RETURNS (Optional[str]): One of FORMATS, None if only the content can tell.
     RAISES (DataError): If the format or the extension is unknown.
     """
@@ -47,8 +46,9 @@ def format_from_name(path: Path, format: Optional[str]) -> Optional[str]:
     is_packed = extension != path.suffix.lower()
     if extension not in EXTENSIONS or (is_packed and extension == ".spacy"):
         raise DataError(
-            f"unknown extension {''.join(path.suffixes[-2:])!r}: rename the file to one of "
-            f"{' '.join(EXTENSIONS)} (text may be packed, .xz .gz), or name the format ({', '.join(FORMATS)})",
+            f"unknown extension {''.join(path.suffixes[-2:])!r}: rename the file to "
+            f"one of {' '.join(EXTENSIONS)} (text may be packed, .xz .gz), or name the "
+            f"format ({', '.join(FORMATS)})",
             path=path,
         )
     return EXTENSIONS[extension]
@@ -57,8 +57,7 @@ def format_from_name(path: Path, format: Optional[str]) -> Optional[str]:
 def format_from_content(lines: Sequence[str], path: Path) -> str:
     """Tell the format of a text file from its lines.
 
-    lines (Sequence[str]): Lines of the file.
-    path (Path): The file, for messages.
+    lines (Sequence[str]): Lines of the file. path (Path): The file, for messages.
     RETURNS (str): JSONL, INLINE or CONLL.
     RAISES (DataError): If it is none of these.
     """

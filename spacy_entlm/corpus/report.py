@@ -17,8 +17,7 @@ N_EXAMPLES = 5
 class CorpusReport:
     """Counts of what was read.
 
-    docs (int): Docs, mostly sentences.
-    words (int): Tokens in them.
+    docs (int): Docs, mostly sentences. words (int): Tokens in them.
     entities (Counter[str]): Entities per class.
     misaligned (Counter[str]): Per class, spans that do not fall on token boundaries.
     misaligned_examples (List[str]): The first of these, with their text and line.

@@ -27,8 +27,7 @@ _JOINERS = frozenset("\u200c\u200d")
 class Entry(NamedTuple):
     """A name of a lexicon.
 
-    name (str): The name, as it is spelled.
-    label (str): Its class.
+    name (str): The name, as it is spelled. label (str): Its class.
     weight (Optional[float]): How strongly the name stands for that class, 0 or more:
         of several labels of a name the heaviest counts. None is as light as 0.
     source (str): Where the name comes from, "" if that is not known.
@@ -60,8 +59,7 @@ class LexiconReport:
     def leave_out(self, reason: str, value: str, line: Optional[int] = None) -> None:
         """Count an entry that is left out.
 
-        reason (str): Why.
-        value (str): The entry; the first few are kept.
+        reason (str): Why. value (str): The entry; the first few are kept.
         line (Optional[int]): Its line, counted from 1.
         """
         self.left_out[reason] += 1
@@ -157,8 +155,7 @@ def add_entry(
     """Add an entry, or count it if its name is there under the same label.
 
     entries (Dict[Tuple[str, str], Entry]): By name and label; changed in place.
-    entry (Entry): The entry.
-    report (LexiconReport): Its duplicates are counted up.
+    entry (Entry): The entry. report (LexiconReport): Its duplicates are counted up.
     """
     key = (entry.name, entry.label)
     known = entries.get(key)

@@ -19,10 +19,8 @@ _N_AMBIGUOUS_SHOWN = 10
 class MatchReport:
     """Counts of what was matched.
 
-    docs (int): Texts, mostly sentences.
-    matched_docs (int): Those with a match.
-    words (int): Words in all of them.
-    labels (Counter[str]): Matches per label.
+    docs (int): Texts, mostly sentences. matched_docs (int): Those with a match.
+    words (int): Words in all of them. labels (Counter[str]): Matches per label.
     names (Counter[Tuple[str, str]]): Matches per name and label.
     ambiguous (Counter[str]): Places where a name was left out that is under several
         labels of equal weight, per name.

@@ -72,8 +72,7 @@ _COUNT_ITEMS = "SELECT (COUNT(*) AS ?count) WHERE {{ ?item wdt:P31 wd:{class_id}
 class WikidataClass:
     """A class whose instances get a label.
 
-    label (str): The label.
-    class_id (str): The class, eg "Q5".
+    label (str): The label. class_id (str): The class, eg "Q5".
     subclasses (bool): Whether instances of its subclasses count too.
     """
 
@@ -86,8 +85,7 @@ class WikidataClass:
 class WikidataSettings:
     """What is fetched of each class.
 
-    languages (Sequence[str]): Of the names.
-    page_size (int): Items a page.
+    languages (Sequence[str]): Of the names. page_size (int): Items a page.
     paging (str): "slice": by Blazegraph's slice service, as fast for the last page of
         millions as for the first (Wikidata's endpoint has it; not for subclasses);
         "offset": by LIMIT and OFFSET, which every endpoint has.
@@ -160,12 +158,7 @@ def _parse_class(label: str, value: Any) -> WikidataClass:
 def build_query(
     wanted: WikidataClass, settings: WikidataSettings, offset: int, limit: int
 ) -> str:
-    """Write the query for one page.
-
-    wanted (WikidataClass): The class. settings (WikidataSettings): What is fetched.
-    offset (int): Items before the page. limit (int): Items on it.
-    RETURNS (str): SPARQL, with ?item, ?name and ?sitelinks.
-    """
+    """Write the query for one page: SPARQL, with ?item, ?name and ?sitelinks."""
     items = (_SLICE_ITEMS if _is_sliced(wanted, settings) else _OFFSET_ITEMS).format(
         class_id=wanted.class_id,
         path="wdt:P31/wdt:P279*" if wanted.subclasses else "wdt:P31",
@@ -187,8 +180,7 @@ def fetch_pages(
     """Fetch a class, page by page. A page that is too large is halved; the next one
     has twice its size again.
 
-    wanted (WikidataClass): The class.
-    client (SparqlClient): Sends the queries.
+    wanted (WikidataClass): The class. client (SparqlClient): Sends the queries.
     settings (WikidataSettings): What is fetched.
     YIELDS (Page): In order.
     RAISES (EndpointError): If the endpoint fails for good.
