@@ -55,10 +55,8 @@ def format_from_name(path: Path, format: Optional[str]) -> Optional[str]:
 
 
 def format_from_content(lines: Sequence[str], path: Path) -> str:
-    """Tell the format of a text file from its lines.
+    """Tell from its lines whether a text file is JSONL, INLINE or CONLL.
 
-    lines (Sequence[str]): Lines of the file. path (Path): The file, for messages.
-    RETURNS (str): JSONL, INLINE or CONLL.
     RAISES (DataError): If it is none of these.
     """
     first = next((line for line in lines if line.strip()), "")

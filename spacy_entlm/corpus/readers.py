@@ -12,10 +12,12 @@ from typing import (
     Set,
     Tuple,
     Union,
+    cast,
 )
 
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
+from spacy.util import filter_spans
 
 from ..files.errors import DataError
 from ..files.text import check_file, read_bytes, read_lines
@@ -37,11 +39,8 @@ _EMPTY = "the file is empty: add annotated sentences"
 # Wraps what is gone through, eg to show a progress bar.
 Progress = Callable[[Sequence[Any]], Iterable[Any]]
 
-_PARSERS: Dict[str, Parser] = {
-    CONLL: parse_conll,
-    JSONL: parse_jsonl,
-    INLINE: parse_inline,
-}
+_PARSERS: Dict[str, Parser]
+_PARSERS = {CONLL: parse_conll, JSONL: parse_jsonl, INLINE: parse_inline}
 
 
 def read_docs(
@@ -94,7 +93,6 @@ def read_docs(
 def read_docbin(path: Path, nlp: Language) -> List[Doc]:
     """Read all Docs of a DocBin, empty ones too, annotated or not.
 
-    path (Path): The file.
     RAISES (DataError): If it cannot be read, is no DocBin, or a damaged one.
     """
     data = read_bytes(path)
@@ -185,7 +183,8 @@ def _word_doc(
         return None
     doc = Doc(nlp.vocab, words=[record.words[i] for i in kept])
     spans, missing = tags_to_entities([record.tags[i] for i in kept], prefixed)
-    _set_entities(doc, [Span(doc, *span) for span in spans], missing)
+    entities = [Span(doc, *span) for span in spans]
+    doc.set_ents(entities, missing=[doc[i : i + 1] for i in missing])
     return doc
 
 
@@ -193,7 +192,8 @@ def _text_doc(record: TextRecord, nlp: Language, report: CorpusReport) -> Option
     if not record.text.strip():
         return None
     doc = nlp.make_doc(record.text)
-    longest = _longest_spans(record.spans)
+    # Offsets of characters serve as well as those of words.
+    longest: List[CharSpan] = cast(Any, filter_spans)(record.spans)
     report.overlapping += len(record.spans) - len(longest)
     entities: List[Span] = []
     missing: Set[int] = set()
@@ -210,21 +210,8 @@ def _text_doc(record: TextRecord, nlp: Language, report: CorpusReport) -> Option
         )
         if touched is not None:
             missing.update(range(touched.start, touched.end))
-    _set_entities(doc, entities, sorted(missing))
+    doc.set_ents(entities, missing=[doc[i : i + 1] for i in sorted(missing)])
     return doc
-
-
-def _longest_spans(spans: Iterable[CharSpan]) -> List[CharSpan]:
-    """Keep the longest of overlapping spans, of equally long ones the first."""
-    kept: List[CharSpan] = []
-    for span in sorted(spans, key=lambda s: (s.start - s.end, s.start)):
-        if all(span.end <= other.start or other.end <= span.start for other in kept):
-            kept.append(span)
-    return sorted(kept)
-
-
-def _set_entities(doc: Doc, entities: List[Span], missing: Iterable[int]) -> None:
-    doc.set_ents(entities, missing=[doc[i : i + 1] for i in missing])
 
 
 def _count(report: CorpusReport, reason: str, count: int) -> None:

@@ -141,11 +141,9 @@ def _check_columns(rows: Sequence[Row], path: Path) -> None:
 def parse_jsonl(lines: Sequence[str], path: Path, report: CorpusReport) -> List[Record]:
     """Read JSON lines, of words with tags or of texts with spans.
 
-    lines (Sequence[str]): Lines of the file; blank ones are passed over.
-    path (Path): The file, for messages.
     report (CorpusReport): Gets the counts of lines that the annotator did not accept,
         and of keys whose lists are not read.
-    RETURNS (List[Record]): One per line accepted.
+    RETURNS (List[Record]): One per line accepted; blank ones are passed over.
     RAISES (DataError): If a line is no JSON object, or lacks what it must have.
     """
     records: List[Record] = []
@@ -259,9 +257,8 @@ def parse_inline(
 
 
 def strip_markup(line: str) -> Tuple[str, List[CharSpan]]:
-    """Take the markup out of a line.
+    """Take the markup out of a line, eg "[Angela Ruiz](PER) flew to [Lima](LOC)."
 
-    line (str): Eg "[Angela Ruiz](PER) flew to [Lima](LOC)."
     RETURNS (Tuple[str, List[CharSpan]]): The text, and the spans in it.
     RAISES (ValueError): If a bracket is closed but no label follows.
     """

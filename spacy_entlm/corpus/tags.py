@@ -46,27 +46,20 @@ class Entities(NamedTuple):
 
 
 def find_prefixed(tags: Iterable[str]) -> Optional[str]:
-    """Find a tag with a prefix, which tells BIO, BILUO and BIOES from IO.
-
-    tags (Iterable[str]): All tags of a file.
-    RETURNS (Optional[str]): The first such tag, None in the IO scheme.
-    """
+    """Find the first of a file's tags that has a prefix, which tells BIO, BILUO and
+    BIOES from IO; None in the IO scheme."""
     return next((tag for tag in tags if _PREFIXED.fullmatch(tag)), None)
 
 
 def is_certain_tag(value: str) -> bool:
     """Tell whether a value can hardly be a word: O, or a letter, a dash and a class.
-
-    value (str): A column's value.
-    RETURNS (bool): False for bare class names too, which look like words.
-    """
+    Bare class names look like words."""
     return value == OUTSIDE or re.fullmatch(r"[A-Z]-\S+", value) is not None
 
 
 def parse_tag(tag: str, prefixed: Optional[str]) -> Tag:
     """Take a tag apart.
 
-    tag (str): The tag as it stands in the file.
     prefixed (Optional[str]): A prefixed tag of the same file, None if it is IO.
     RETURNS (Tag): BIOES is given as BILUO, a bare class name as I.
     RAISES (ValueError): If the tag has none of the known forms.
@@ -93,7 +86,6 @@ def parse_tag(tag: str, prefixed: Optional[str]) -> Tag:
 def check_label(label: str) -> None:
     """Check that a class can be told from others in every file that we write.
 
-    label (str): The class.
     RAISES (ValueError): If it is empty, means "no entity", is nothing but a prefix, or
         holds line breaks, tabs or the like.
     """
@@ -137,11 +129,7 @@ def tags_to_entities(tags: Sequence[str], prefixed: Optional[str]) -> Entities:
 
 
 def doc_to_tags(doc: Doc) -> List[str]:
-    """Write the entities of a Doc as BIO tags.
-
-    doc (Doc): With its entities in doc.ents.
-    RETURNS (List[str]): One tag per token, MISSING where there is no annotation.
-    """
+    """Write the entities of a Doc as BIO tags, MISSING where it has no annotation."""
     tags = []
     for token in doc:
         if token.ent_iob_ == "":

@@ -166,11 +166,8 @@ class LexiconMatcher:
         return [name.text for name in self._names if name.label is None]
 
     def match(self, words: Words) -> Matches:
-        """Find the names in one text.
-
-        words (Union[Doc, Sequence[str]]): A Doc, or the words of a sentence.
-        RETURNS (Matches): From left to right, none overlapping another.
-        """
+        """Find the names in a Doc, or in the words of a sentence: from left to right,
+        none overlapping another."""
         texts = [token.text for token in words] if isinstance(words, Doc) else words
         candidates = self._find(texts)
         candidates.sort(key=lambda c: (c[0], -c[1]))

@@ -44,15 +44,9 @@ CLEARLY = 2
 
 @dataclass
 class NamePatterns:
-    """How names of each label look.
-
-    last (Dict[str, str]): Word that a name ends with -> label.
-    first (Dict[Tuple[str, ...], str]): One or two words that it begins with -> label.
-    before (Dict[str, str]): Word before a name and no part of it -> label.
-    given (Dict[str, str]): Word that begins a name of a few words, as given names do
-        -> label.
-    known (Dict[str, Set[str]]): Word that is a name by itself -> its labels.
-    """
+    """How names of each label look: words that they end with, one or two that they
+    begin with, words before them and no part of them, words that begin a name of a
+    few words, as given names do; and the labels of words that are names already."""
 
     last: Dict[str, str] = field(default_factory=dict)
     first: Dict[Tuple[str, ...], str] = field(default_factory=dict)
@@ -88,7 +82,8 @@ def read_patterns(path: Path, lexicon: Sequence[Entry] = ()) -> NamePatterns:
         patterns.before.update(dict.fromkeys(given.get(BEFORE, []), label))
         for phrase in given.get(FIRST, []):
             patterns.first[tuple(phrase.split())] = label
-        patterns.given.update({name: label for name in names})
+        for name in names:
+            patterns.given[name] = label
     return patterns
 
 

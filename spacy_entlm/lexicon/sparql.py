@@ -106,9 +106,8 @@ class SparqlClient:
         )
 
     def select(self, query: str) -> List[Row]:
-        """Give the answer to a query, from disk if it was sent before.
+        """Give the answer to a SELECT query, from disk if it was sent before.
 
-        query (str): A SPARQL SELECT query.
         RETURNS (List[Dict[str, str]]): Per row, variable -> value.
         RAISES (QueryTooLarge): If a smaller query may do.
         RAISES (EndpointError): If there is no answer, or it holds no SPARQL results.

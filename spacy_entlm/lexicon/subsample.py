@@ -28,7 +28,7 @@ def subsample(
         drawn with the seed; "random": any.
     counts (Optional[Mapping[str, int]]): Name -> how often it comes, from
         count_names; None: the weights of the entries are taken for it.
-    seed (int): Seed of the draw; the same seed gives the same names.
+    seed (int): The same seed gives the same names.
     RETURNS (List[Entry]): The names kept, in the order of the lexicon.
     RAISES (DataError): If fraction or by are out of range, or there is nothing to
         tell frequencies from.
@@ -60,10 +60,8 @@ def _frequency(entry: Entry, counts: Optional[Mapping[str, int]]) -> float:
 def count_names(
     entries: Sequence[Entry], texts: Iterable[Words], *, case: str = EXACT
 ) -> Dict[str, int]:
-    """Count how often the names of a lexicon are matched in text.
+    """Count how often the names of a lexicon are matched in texts.
 
-    entries (Sequence[Entry]): The lexicon. case (str): As for LexiconMatcher.
-    texts (Iterable[Union[Doc, Sequence[str]]]): Docs or words of sentences.
     RETURNS (Dict[str, int]): Name -> count; names that differ only in what the case
         rule disregards have the same count. Those that do not come are not in it.
     """

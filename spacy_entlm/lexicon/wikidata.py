@@ -70,11 +70,8 @@ _COUNT_ITEMS = "SELECT (COUNT(*) AS ?count) WHERE {{ ?item wdt:P31 wd:{class_id}
 
 @dataclass(frozen=True)
 class WikidataClass:
-    """A class whose instances get a label.
-
-    label (str): The label. class_id (str): The class, eg "Q5".
-    subclasses (bool): Whether instances of its subclasses count too.
-    """
+    """A class, eg "Q5", whose instances get a label, and those of its subclasses if
+    they are to count."""
 
     label: str
     class_id: str
@@ -123,7 +120,6 @@ def read_config(path: Path) -> List[WikidataClass]:
 
     path (Path): A JSON file {"PER": ["Q5"], "LOC": [{"class": "Q515", "subclasses":
         true}, ...], ...}.
-    RETURNS (List[WikidataClass]): In the order of the file.
     RAISES (DataError): If the file is none such, or names no class.
     """
     config = read_json(path)
@@ -180,9 +176,6 @@ def fetch_pages(
     """Fetch a class, page by page. A page that is too large is halved; the next one
     has twice its size again.
 
-    wanted (WikidataClass): The class. client (SparqlClient): Sends the queries.
-    settings (WikidataSettings): What is fetched.
-    YIELDS (Page): In order.
     RAISES (EndpointError): If the endpoint fails for good.
     """
     end = settings.limit
@@ -245,10 +238,8 @@ class LexiconBuilder:
         return list(self._entries.values())
 
     def add(self, wanted: WikidataClass, rows: Sequence[Row]) -> None:
-        """Add the names on a page.
+        """Add the names in the rows of a page of a class.
 
-        wanted (WikidataClass): Their class.
-        rows (Sequence[Dict[str, str]]): The page's rows.
         RAISES (EndpointError): If a number of sitelinks is none.
         """
         for row in rows:
