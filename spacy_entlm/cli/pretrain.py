@@ -14,14 +14,11 @@ TextArgument = Annotated[
     List[Path],
     typer.Argument(
         metavar="TEXT...",
-        help="Plain text, a sentence or paragraph a line (.txt), JSON lines with a "
-        '"text" (.jsonl), packed (.xz .gz) or not, or .spacy; or a data folder, for '
-        "its unlabeled.*; several are one text",
+        help='Text: .txt, .jsonl with a "text" a line, packed (.xz .gz) or not, '
+        ".spacy; or a data folder with unlabeled.*; several are one text",
     ),
 ]
-OutArgument = Annotated[
-    Path, typer.Argument(metavar="OUT", help="Model folder to write")
-]
+OutArgument = Annotated[Path, typer.Argument(metavar="OUT", help="Model folder")]
 BackboneOption = Annotated[str, Option(help="Masked LM, a folder or a hub name")]
 SeedOption = Annotated[int, Option(help="Of everything random")]
 
@@ -54,33 +51,22 @@ def pretrain_cli(
         Optional[List[Path]],
         Option(metavar="FILE", help="Names whose words are added first; repeatable"),
     ] = None,
-    held_out: Annotated[
-        float, Option(help="Share of the lines that only measure the model")
-    ] = 0.01,
+    held_out: Annotated[float, Option(help="Share of lines to measure on")] = 0.01,
     seed: SeedOption = 0,
     precision: Annotated[
         str, Option(help="float32 or bfloat16, on some processors much faster")
     ] = "float32",
-    device: Annotated[
-        str, Option(help="auto: the GPU if there is one; cpu, cuda:1")
-    ] = "auto",
-    half: Annotated[
-        bool, Option("--half", help="Store the weights as float16")
-    ] = False,
+    device: Annotated[str, Option(help="auto, cpu or a GPU as cuda:0")] = "auto",
+    half: Annotated[bool, Option("--half", help="Store half precision")] = False,
     few_shot_learn_rate: Annotated[
         Optional[float],
-        Option(help="Rate that the model recommends", show_default="the backbone's"),
+        Option(help="For few-shot training with it", show_default="the backbone's"),
     ] = None,
     resume: Annotated[
         bool, Option("--resume", help="Go on with an unfinished run, if there is one")
     ] = False,
     overwrite: Annotated[
-        bool,
-        Option(
-            "--overwrite",
-            help="Replace OUT and an unfinished run; with --resume, if they were given "
-            "something else",
-        ),
+        bool, Option("--overwrite", help="Replace OUT and an unfinished run")
     ] = False,
 ) -> None:
     """Pre-train a masked LM further on plain text.

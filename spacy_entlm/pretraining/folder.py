@@ -111,10 +111,7 @@ class RunFolder:
         replace_file(self.path / RUN_FILE, dump_json(facts))
 
     def read(self) -> Facts:
-        """What was noted.
-
-        RAISES (DataError): If it is damaged.
-        """
+        """What was noted. RAISES (DataError): If it is damaged."""
         return _read(self.path / RUN_FILE)
 
     def end(self) -> None:

@@ -67,12 +67,8 @@ def learn_names(
         raise DataError(f"--lang {lang}: {error}") from error
     model = {"name": backbone, "mixed_precision": mixed_precision}
     pipe: Any = nlp.add_pipe(ENTLM_FACTORY, config={"model": model})
-    entries, _ = read_lexicon(lexicon, label=label)
-    matcher = LexiconMatcher(entries, stop_words=nlp.Defaults.stop_words)
-    # Words that may be names, though the lexicon lacks them, carry no loss.
-    marked = annotate(_docs(files, nlp), matcher, join=True, open_=True)
-    with_names = (doc for doc, _ in marked if doc.ents)
-    chosen = _draw(with_names, sentences + WATCHED, random.Random(seed))
+    marked = _mark(files, nlp, lexicon, label)
+    chosen = _draw(marked, sentences + WATCHED, random.Random(seed))
     if len(chosen) < 2:
         raise DataError(
             "The text has fewer than two sentences with a name of the lexicon: give "
@@ -100,12 +96,20 @@ def learn_names(
     return report
 
 
-def _docs(files: List[Path], nlp: Language) -> Iterator[Doc]:
+def _mark(
+    files: List[Path], nlp: Language, lexicon: Path, label: Optional[str]
+) -> Iterator[Doc]:
+    """Sentences with names of the lexicon as their entities."""
+    entries, _ = read_lexicon(lexicon, label=label)
+    matcher = LexiconMatcher(entries, stop_words=nlp.Defaults.stop_words)
     for path in files:
-        lines = tqdm(
-            read_texts([path]), "Marking names", unit="line", leave=False, disable=None
-        )
-        yield from make_docs(enumerate(lines, 1), nlp, path)
+        lines = read_texts([path])
+        shown = tqdm(lines, "Marking names", unit="line", leave=False, disable=None)
+        docs = make_docs(enumerate(shown, 1), nlp, path)
+        # Words that may be names, though the lexicon lacks them, carry no loss.
+        for doc, _ in annotate(docs, matcher, join=True, open_=True):
+            if doc.ents:
+                yield doc
 
 
 def _draw(docs: Iterable[Doc], size: int, rng: random.Random) -> List[Doc]:

@@ -13,7 +13,6 @@ from ..corpus.texts import TEXT_EXTENSIONS, check_text_files
 from ..files.errors import DataError
 from ..files.text import find_part
 
-# What plain text is called in a data folder.
 UNLABELED = "unlabeled"
 # Lines that the tokenizer gets at once.
 BATCH_LINES = 2000

@@ -65,7 +65,7 @@ def describe_measures(after: Dict[str, Any], before: Dict[str, Any]) -> List[str
     before (Dict[str, Any]): The same before the training, empty if there was none.
     """
     if after.get("loss") is None:
-        return ["No line of the text is held out (--held-out): nothing was measured"]
+        return ["Too little text is held out (--held-out): nothing was measured"]
     rows = [
         ("loss", "loss", 1, 3),
         ("masked pieces right, %", "accuracy", 100, 2),

@@ -92,7 +92,7 @@ class Pretraining:
             **describe_backbone(self.backbone),
             "text": describe_files(self.text),
             "lexicon": describe_files(self.settings.lexicon),
-            "settings": self.settings.model_dump(mode="json", exclude={"lexicon"}),
+            "settings": self.settings.model_dump(exclude={"lexicon"}),
         }
 
     def _begin(self, folder: RunFolder, given: Dict[str, Any]) -> Pieces:
@@ -101,14 +101,13 @@ class Pretraining:
         length, n_most = self._length(masked_lm), masked_lm.max_pieces
         if length > n_most:
             raise DataError(f"--length {length}: the model takes at most {n_most}")
-        facts = {**given, "vocabulary": None, "held_out_before": {}}
-        share = self.settings.held_out
+        facts, share = {**given, "vocabulary": None}, self.settings.held_out
         if self.settings.add_vocab:
             lines = (x for x in read_texts(self.text) if not is_held_out(x, share))
             facts["vocabulary"] = add_words(
                 masked_lm, lines, self.settings.add_vocab, self.settings.lexicon
             )
-        pieces = self._split(masked_lm)
+        pieces, facts["held_out_before"] = self._split(masked_lm), {}
         if self.settings.steps != 0:
             if not len(pieces.train):
                 raise DataError(
@@ -125,7 +124,8 @@ class Pretraining:
         """Train to the end, and write the model. RETURNS: its report."""
         masked_lm, optimizer, state = load_checkpoint(folder.path, self._device)
         pieces = pieces or self._split(masked_lm)
-        report = {**folder.read(), "settings": self._given()["settings"]}
+        settings = self.settings.model_dump(exclude={"lexicon"})
+        report = {**folder.read(), "settings": settings}
         if self.settings.steps != 0:
             if state.step:
                 self.echo(f"Going on at step {state.step:,}")
@@ -203,14 +203,15 @@ class Pretraining:
 
     def _with_steps(self, n_sequences: int) -> Settings:
         """The settings, with a number of steps in place of passes."""
-        settings = self.settings
-        is_open = settings.steps is None and settings.minutes is None
-        epochs = settings.epochs or (1 if is_open else math.inf)
-        most = epochs * n_sequences / settings.batch_size
-        if most == math.inf:
+        settings, epochs = self.settings, self.settings.epochs
+        if epochs is None and settings.steps is None and settings.minutes is None:
+            epochs = 1
+        if epochs is None:
             return settings
-        steps = min(math.ceil(most), settings.steps or math.inf)
-        return settings.model_copy(update={"steps": steps})
+        steps = math.ceil(epochs * n_sequences / settings.batch_size)
+        return settings.model_copy(
+            update={"steps": min(steps, settings.steps or steps)}
+        )
 
     @property
     def _device(self) -> torch.device:

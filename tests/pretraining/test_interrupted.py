@@ -264,6 +264,16 @@ def test_the_same_command_always_goes_on(pretrain, bert, monkeypatch, tmp_path):
     assert pretrain("out", run=run)["learn_rate"] == 0.0002
 
 
+@pytest.mark.parametrize("content", ["{", "[1]", '{"settings": 3}'])
+def test_damaged_notes_of_a_run_are_told_and_replaced(
+    pretrain, unfinished, tmp_path, content
+):
+    (tmp_path / "out.unfinished" / "run.json").write_text(content)
+    with pytest.raises(DataError, match=r"run\.json: is damaged: .*--overwrite"):
+        pretrain("out", run={"resume": True})
+    pretrain("out", run={"overwrite": True})
+
+
 def test_rate_for_few_shots_may_be_given_to_a_run_that_goes_on(pretrain, unfinished):
     report = pretrain("out", run={"resume": True}, few_shot_learn_rate=3e-4)
     assert report["learn_rate"] == report["settings"]["few_shot_learn_rate"] == 3e-4
