@@ -16,7 +16,6 @@ from . import (  # noqa: F401
     evaluate,
     init_project,
     lexicon,
-    lexicon_mine,
     lexicon_wikidata,
     package,
     pretrain,
