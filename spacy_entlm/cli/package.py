@@ -19,26 +19,18 @@ from spacy.cli.package import package
 
 from ..corpus.readers import read_docbin
 from ..files.errors import DataError
-from ..files.folder import write_folder
+from ..files.folder import check_output_folder, write_folder
 from ..files.json_lines import dump_json, read_json
 from ..pipeline.requirements import DISTRIBUTION
-from ._util import (
-    OverwriteOption,
-    arg,
-    check_output_folder,
-    echo_lines,
-    entlm_cli,
-    one_line_errors,
-    opt,
-)
+from ._options import OverwriteOption, arg, command, opt
+from ._util import echo_lines
 
 # What a wheel of this package is built from.
 FILES = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "project.yml")
 FOLDERS = ("configs", "project/assets", "spacy_entlm")
 
 
-@entlm_cli.command("package")
-@one_line_errors()
+@command("package")
 def package_cli(
     pipeline: Annotated[Path, arg("PIPELINE", "Folder of a trained pipeline")],
     out: Annotated[Path, arg("OUT", "Folder for the wheels")],
@@ -122,7 +114,10 @@ def _build_own(folder: Path, out: Path) -> bool:
             noted = distribution(DISTRIBUTION).read_text("direct_url.json") or "{}"
         except PackageNotFoundError:
             return False
-        source = Path(url2pathname(urlsplit(json.loads(noted).get("url", "")).path))
+        url = urlsplit(json.loads(noted).get("url", ""))
+        if url.scheme != "file":
+            return False
+        source = Path(url2pathname(url.path))
     if source.suffix == ".whl" and source.is_file():
         shutil.copy(source, out)
         return True
@@ -139,7 +134,7 @@ def _build_own(folder: Path, out: Path) -> bool:
 
 
 def _build_wheel(folder: Path, out: Path) -> None:
-    command = [sys.executable, "-m", "pip", "wheel", str(folder.resolve()), "--quiet"]
-    command += ["--no-deps", "--no-build-isolation", "--wheel-dir", str(out.resolve())]
-    if subprocess.run(command, check=False).returncode:
+    line = [sys.executable, "-m", "pip", "wheel", str(folder.resolve()), "--quiet"]
+    line += ["--no-deps", "--no-build-isolation", "--wheel-dir", str(out.resolve())]
+    if subprocess.run(line, check=False).returncode:
         raise DataError("no wheel could be built: the lines above say why", path=folder)

@@ -14,25 +14,14 @@ from ..corpus.readers import read_docs
 from ..evaluation.label_words.report import casing_advice, make_report, report_path
 from ..files.errors import DataError
 from ..files.file import check_output, replace_file, write_file
+from ..files.folder import check_folder
 from ..files.json_lines import dump_json
 from ..files.text import check_file
 from ..label_words import counts, search
 from ..label_words.choice import choose_label_words
 from ..label_words.words import LabelWordError, LabelWords, read_label_words
-from ._util import (
-    FormatOption,
-    GpuOption,
-    LangOption,
-    OverwriteOption,
-    arg,
-    blank_pipeline,
-    check_data_folder,
-    echo_lines,
-    entlm_cli,
-    one_line_errors,
-    opt,
-    progress_bar,
-)
+from ._options import GpuOption, OverwriteOption, arg, command, opt
+from ._util import FormatOption, LangOption, blank_pipeline, echo_lines, progress_bar
 
 # Words by data, and rows that start from features.
 PROTOTYPE = "prototype"
@@ -44,8 +33,7 @@ _BACKBONE_HELP = 'Masked LM, a folder or a hub name; "" for none'
 _SMOOTHING_HELP = "A word in one of the two counts only counts as 1 in the other"
 
 
-@entlm_cli.command("search")
-@one_line_errors()
+@command("search")
 def search_cli(
     annotated_path: Annotated[
         Path, arg("ANNOTATED", "Annotated file of any format that `convert` reads")
@@ -127,7 +115,11 @@ def search_cli(
     wanted: LabelWords = {ent.label_: [] for doc in docs for ent in doc.ents}
     words = choose_label_words(wanted, brought, found.words)
     taken = {label: words[label] for label in words if label not in found.labels}
-    echo_lines([*corpus.problems(), *_own_lines(taken, alone=not found.labels)])
+    end = ", which are taken" if found.labels else ": nothing is searched"
+    if taken:
+        echo_lines([f"The backbone has words of its own for {', '.join(taken)}{end}"])
+    echo_lines(f"  {label} {', '.join(taken[label])}" for label in taken)
+    echo_lines(corpus.problems())
     if not found.labels:
         _write(output_path, words)
         return
@@ -164,7 +156,7 @@ def _check_outputs(paths: List[Path], sources: List[Path], overwrite: bool) -> N
 
 def _words_at_hand(data: Path, annotated: Path) -> Optional[LabelWords]:
     """Words of the data, or none where no text is annotated. None: search."""
-    check_data_folder(data)
+    check_folder(data)
     check_file(annotated)
     given = data / LABEL_WORDS_FILE
     if given.exists():
@@ -268,14 +260,6 @@ class _Search:
                     f"vocabulary: {', '.join(shown[:MAX_SHOWN])}{more}"
                 )
         return lines
-
-
-def _own_lines(words: LabelWords, *, alone: bool) -> List[str]:
-    """The words that are the backbone's. alone (bool): Whether all are."""
-    end = ": nothing is searched" if alone else ", which are taken"
-    lines = [f"  {label} {', '.join(words[label])}" for label in words]
-    head = f"The backbone has words of its own for {', '.join(words)}{end}"
-    return [head, *lines] if words else []
 
 
 def _rows_path(path: Path) -> Path:
