@@ -215,9 +215,10 @@ def _read_stop_words(value: Optional[str], nlp: Language) -> Set[str]:
 
 
 def _describe(matcher: LexiconMatcher) -> List[str]:
-    n_ambiguous = len(matcher.ambiguous_names)
-    several = "names are under several labels of equal weight: they get no label"
-    left_out = "entries that are stop words or too short: left out"
-    counts = {left_out: matcher.n_excluded, several: n_ambiguous}
-    lines = [f"{count:,} {what}" for what, count in counts.items() if count]
-    return [f"{len(matcher):,} names to match", *lines]
+    lines = [f"{len(matcher):,} names to match"]
+    if n := matcher.n_excluded:
+        lines.append(f"{n:,} entries that are stop words or too short: left out")
+    if n := len(matcher.ambiguous_names):
+        several = "are under several labels of equal weight: they get no label"
+        lines.append(f"{n:,} names {several}")
+    return lines

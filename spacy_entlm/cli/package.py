@@ -59,8 +59,13 @@ def package_cli(
     meta = _describe(read_json(pipeline / "meta.json"), metrics, train)
     meta.update(name=re.sub(r"\W+", "_", name), version=version)
     with write_folder(out) as writing, TemporaryDirectory() as temporary:
-        _build_pipeline(pipeline, meta, Path(temporary), writing)
-        if not _build_own(Path(temporary) / "own", writing):
+        meta_path = Path(temporary, "meta.json")
+        meta_path.write_bytes(dump_json(meta))
+        # The wheel is built with what is installed: spaCy would fetch build tools.
+        package(pipeline, meta_path.parent, meta_path, create_sdist=False, silent=False)
+        (folder,) = (path for path in meta_path.parent.iterdir() if path.is_dir())
+        _build_wheel(folder, writing)
+        if not _build_own(Path(temporary, "own"), writing):
             echo_lines([f"The source of {DISTRIBUTION} is not here: without its wheel"])
     wheels = [str(path) for path in sorted(out.glob("*.whl"))]
     echo_lines([f"Wrote {out}. To install it:", f"pip install {join(wheels)}"])
@@ -77,33 +82,22 @@ def _describe(
         classes = ", ".join(f"{label} {counts[label]}" for label in sorted(counts))
         notes.append(f"Trained on {len(docs)} sentences; entities: {classes}.")
     figures = None if metrics is None else read_json(metrics)
-    meta["performance"] = {}
+    performance = {}
     try:
         if figures is not None:
             bio, io = figures["bio"], figures["io"]
-            meta["performance"] = {f"ents_{key}": bio[key] for key in ("f", "p", "r")}
-            meta["performance"]["ents_per_type"] = bio["per_type"]
+            performance = {f"ents_{key}": bio[key] for key in ("f", "p", "r")}
+            performance["ents_per_type"] = bio["per_type"]
+            p, r, f, merged = (100 * x for x in (bio["p"], bio["r"], bio["f"], io["f"]))
             notes.append(
-                f"Accuracy: of {figures['n_entities']} entities in "
-                f"{figures['sentences']} test sentences, measured {figures['date']}. "
-                f"F1 {100 * bio['f']:.2f}, precision {100 * bio['p']:.2f}, recall "
-                f"{100 * bio['r']:.2f}; with neighbours of one class as one entity F1 "
-                f"{100 * io['f']:.2f}."
+                f"Accuracy on {figures['sentences']} test sentences with "
+                f"{figures['n_entities']} entities, measured {figures['date']}: F1 "
+                f"{f:.2f}, precision {p:.2f}, recall {r:.2f}; F1 {merged:.2f} where "
+                f"neighbours of one class count as one entity."
             )
     except (KeyError, TypeError) as error:
         raise DataError("holds no figures of `evaluate`", path=metrics) from error
-    return {**meta, "notes": "\n\n".join(notes)}
-
-
-def _build_pipeline(
-    pipeline: Path, meta: Dict[str, Any], folder: Path, out: Path
-) -> None:
-    meta_path = folder / "meta.json"
-    meta_path.write_bytes(dump_json(meta))
-    # The wheel is built with what is installed: spaCy would fetch build tools.
-    package(pipeline, folder, meta_path, create_sdist=False, silent=False)
-    (source,) = (path for path in folder.iterdir() if path.is_dir())
-    _build_wheel(source, out)
+    return {**meta, "performance": performance, "notes": "\n\n".join(notes)}
 
 
 def _build_own(folder: Path, out: Path) -> bool:

@@ -90,9 +90,9 @@ def search_cli(
     smoothing = smoothing and ranking == search.DATA_LM
     settings = search.SearchSettings(ranking, top_k, threshold, smoothing)
     given = [counts.read_counts(path) for path in lm_counts or []]
-    asked = {**asdict(settings), "method": method, "annotated": str(annotated_path)}
-    asked.update(backbone=backbone or None, masked=masked, lm_top_k=lm_top_k)
-    asked["lm_counts"] = [str(path) for path in lm_counts or []]
+    asked: Dict[str, Any] = {**asdict(settings), "method": method, "masked": masked}
+    asked.update(annotated=str(annotated_path), backbone=backbone or None)
+    asked.update(lm_top_k=lm_top_k, lm_counts=[str(path) for path in lm_counts or []])
     _check_options(asked, save_counts is not None)
     outputs = [output_path, report_path(output_path), _rows_path(output_path)]
     outputs += [] if save_counts is None else [save_counts]
@@ -123,11 +123,12 @@ def search_cli(
     if not found.labels:
         _write(output_path, words)
         return
-    report = {"settings": asked, "sentences": corpus.docs, "words": corpus.words}
-    report["classes"] = found.report()
+    searched = {label: found.found[label] for label in found.labels}
+    classes = make_report(searched, settings, found.data, found.lm)
+    echo_lines(_lines(classes, top_k))
     rows = found.rows() if method == PROTOTYPE else {}
-    echo_lines(found.lines())
-    _write(output_path, words, report, rows)
+    size = {"sentences": corpus.docs, "words": corpus.words}
+    _write(output_path, words, {"settings": asked, **size, "classes": classes}, rows)
 
 
 def _check_options(asked: Dict[str, Any], save: bool) -> None:
@@ -212,26 +213,19 @@ class _Search:
     def found(self) -> Dict[str, search.ClassSearch]:
         """What was found for all classes."""
         self.data, self.lm = counts.count_docs(self.docs), self.lm_counts
-        pieces = None
+        pieces = getattr(self.reader, "word_pieces", None)
         if self.reader is not None:
-            pieces, fold = self.reader.word_pieces, self.reader.fold_word
-            self.data = counts.fold_counts(self.data, fold)
-            self.lm = counts.fold_counts(self.lm, fold)
-        found = search.search_label_words(
-            self.data, self.lm, self.settings, get_pieces=pieces
-        )
-        if self.settings.uses_lm and casing_advice(self.data, self.lm):
-            echo_lines([casing_advice(self.data, self.lm)])
+            self.data = counts.fold_counts(self.data, self.reader.fold_word)
+            self.lm = counts.fold_counts(self.lm, self.reader.fold_word)
+        choose = partial(search.search_label_words, get_pieces=pieces)
+        found = choose(self.data, self.lm, self.settings)
+        if advice := casing_advice(self.data, self.lm):
+            echo_lines([advice])
         if not any(entry.chosen for entry in found.values()):
             report = make_report(found, self.settings, self.data, self.lm)
             reasons = "; ".join(f"{key}: {report[key]['advice']}" for key in found)
             raise LabelWordError(f"Found no label word for any class. {reasons}")
         return found
-
-    def report(self) -> Dict[str, Any]:
-        """What is known of the words that were asked for."""
-        found = {label: self.found[label] for label in self.labels}
-        return make_report(found, self.settings, self.data, self.lm)
 
     def rows(self) -> Dict[str, Any]:
         """Rows from features at the classes' words."""
@@ -241,25 +235,27 @@ class _Search:
         bar = partial(progress_bar, unit="batch")
         return find_prototypes(self.reader, self.docs, words, progress=bar)
 
-    def lines(self) -> List[str]:
-        """The words, and what is lacking."""
-        found = {label: self.found[label] for label in self.labels}
-        width = max(len(label) for label in found)
-        lines = [f"  {k:<{width}} {', '.join(found[k].words) or '-'}" for k in found]
-        for label, entry in self.report().items():
-            chosen = found[label].chosen
-            if entry["advice"]:
-                lacking = f"{len(chosen)} of {self.settings.top_k} words"
-                lines.append(f"{label} has {lacking}: {entry['advice']}")
-            several = [word for word in chosen if len(word.pieces or "1") > 1]
-            if several:
-                shown = [f"{w.word} [{' '.join(w.pieces or [])}]" for w in several]
-                more = ", ..." if len(shown) > MAX_SHOWN else ""
-                lines.append(
-                    f"{label}: {len(several)} words are no single piece of the "
-                    f"vocabulary: {', '.join(shown[:MAX_SHOWN])}{more}"
-                )
-        return lines
+
+def _lines(classes: Dict[str, Any], top_k: int) -> List[str]:
+    """The words that were searched, and what is lacking. classes: As reported."""
+    width = max(len(label) for label in classes)
+    lines, more = [], []
+    for label, entry in classes.items():
+        words = [word["word"] for word in entry["words"]]
+        lines.append(f"  {label:<{width}} {', '.join(words) or '-'}")
+        if entry["advice"]:
+            more.append(f"{label} has {len(words)} of {top_k} words: {entry['advice']}")
+        pieces = {word["word"]: word.get("pieces", "1") for word in entry["words"]}
+        several = [f"{w} [{' '.join(pieces[w])}]" for w in words if len(pieces[w]) > 1]
+        if several:
+            shown = ", ".join(
+                several[:MAX_SHOWN] + ["..."] * (len(several) > MAX_SHOWN)
+            )
+            several_pieces = (
+                f"{len(several)} words are no single piece of the vocabulary"
+            )
+            more.append(f"{label}: {several_pieces}: {shown}")
+    return lines + more
 
 
 def _rows_path(path: Path) -> Path:
