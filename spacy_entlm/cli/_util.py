@@ -55,7 +55,7 @@ def score_table(rows: Dict[str, Dict[str, float]]) -> List[str]:
     ]
     head = ("", "P", "R", "F1")
     text = table(cells, header=head, divider=True, aligns=("l", "r", "r", "r"))
-    return text.strip().splitlines()
+    return text.strip("\n").splitlines()
 
 
 @contextmanager

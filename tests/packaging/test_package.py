@@ -124,7 +124,7 @@ def test_packaged_pipeline_gives_the_same_without_network_or_backbone(
 
 def run(command):
     result = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, timeout=200
+        [str(part) for part in command], capture_output=True, text=True, timeout=600
     )
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
