@@ -32,7 +32,9 @@ def wikidata_cli(
     paging: Annotated[str, Option(help=_PAGING)] = wd.SLICE,
     cache: Annotated[
         Optional[Path],
-        Option(help="Folder of fetched pages, kept", show_default="OUT.pages"),
+        Option(
+            help="Folder of pages; delete it to fetch anew", show_default="OUT.pages"
+        ),
     ] = None,
     endpoint: Annotated[str, Option(help="Address for SPARQL queries")] = wd.ENDPOINT,
     user_agent: Annotated[str, Option(help=_USER_AGENT)] = USER_AGENT,
