@@ -1,5 +1,6 @@
 """`spacy-entlm.Tagger.v1` with `nearest`: the class of the nearest word of the support
-set (Yang & Katiyar, 2020), by the features of an encoder that was fine-tuned as a tagger."""
+set (Yang & Katiyar, 2020), by features of an encoder that was fine-tuned as a tagger.
+"""
 
 from pathlib import Path
 from typing import List
