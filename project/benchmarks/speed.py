@@ -45,7 +45,7 @@ from spacy_entlm.cli._util import one_line_errors
 from spacy_entlm.files.file import write_file
 
 METHODS = ["entlm", "tagger", "hf", "spacy", "dense_8", "dense_32", "encoder"]
-AUTO_METHODS = ["entlm_auto", "tagger_auto", "encoder_auto"]
+HALF_METHODS = ["entlm_bfloat16", "tagger_bfloat16", "encoder_bfloat16"]
 TEXTS = [
     "CoNLL=../shared/data/conll03/test.jsonl",
     "OntoNotes=../shared/data/ontonotes/test.jsonl",
@@ -113,7 +113,7 @@ def main(
     dense_words: int = typer.Option(3000, help="Most words for the dense loops"),
     random: bool = typer.Option(True, help="Measure random weights, too"),
     trained: bool = typer.Option(True, help="Measure the pipeline or backbone itself"),
-    auto: bool = typer.Option(False, help='Measure precision = "auto", too'),
+    bfloat16: bool = typer.Option(False, help='Measure precision = "bfloat16", too'),
     methods: str = ",".join(METHODS),
     open_share: float = typer.Option(0.12, help="Where no trained pipeline says it"),
     rounds: int = typer.Option(5, min=1),
@@ -124,7 +124,7 @@ def main(
     """Measure and write all figures to OUT.json, and tables to OUT.md."""
     with one_line_errors():
         settings = Settings(
-            methods=_methods(methods, auto),
+            methods=_methods(methods, bfloat16),
             model=str(model or ""),
             backbone=_masked_lm(model, backbone),
             words=words,
@@ -263,11 +263,11 @@ def _context() -> Any:
     return context
 
 
-def _methods(given: str, auto: bool) -> List[str]:
-    chosen = given.split(",") + (AUTO_METHODS if auto else [])
-    unknown = sorted(set(chosen) - {*METHODS, *AUTO_METHODS})
+def _methods(given: str, bfloat16: bool) -> List[str]:
+    chosen = given.split(",") + (HALF_METHODS if bfloat16 else [])
+    unknown = sorted(set(chosen) - {*METHODS, *HALF_METHODS})
     if unknown:
-        raise ValueError(f"There is no method {unknown}: {METHODS + AUTO_METHODS}")
+        raise ValueError(f"There is no method {unknown}: {METHODS + HALF_METHODS}")
     return list(dict.fromkeys(chosen))
 
 

@@ -21,7 +21,7 @@ from speed_texts import some_of
 
 from spacy_entlm.model.base import BATCH_PIECES, CPU_BATCH_PIECES
 from spacy_entlm.model.label_scores import MARGIN
-from spacy_entlm.model.precision import autocast, prediction_dtype
+from spacy_entlm.model.precision import DTYPES, autocast
 
 LABEL_WORDS = {
     "PER": ["John", "David", "Maria"],
@@ -72,7 +72,7 @@ class Job:
     @property
     def precision(self) -> str:
         """Of methods that can choose it."""
-        return "auto" if self.method.endswith("_auto") else "float32"
+        return "bfloat16" if self.method.endswith("_bfloat16") else "float32"
 
 
 def work(pipe: Any, job: Job) -> None:
@@ -321,7 +321,7 @@ def _encoder(job: Job) -> Tuple[Prepare, Dict[str, Any]]:
     def prepare(texts: List[str]) -> Run:
         ids = _window_ids(nlp, pipe, texts)
         batches = list(_equal_lengths(ids, max_pieces))
-        dtype = prediction_dtype(device, job.precision, network.masked_lm.width)
+        dtype = DTYPES[job.precision]
 
         @torch.no_grad()
         def run() -> None:

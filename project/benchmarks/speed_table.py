@@ -4,15 +4,15 @@ from typing import Any, Dict, List, Optional, Tuple
 
 TITLES = {
     "entlm": "EntLM, `nlp.pipe`",
-    "entlm_auto": 'EntLM, `precision = "auto"`',
+    "entlm_bfloat16": 'EntLM, `precision = "bfloat16"`',
     "tagger": "`bert_tagger`, our windows and batches",
-    "tagger_auto": '`bert_tagger`, `precision = "auto"`',
+    "tagger_bfloat16": '`bert_tagger`, `precision = "bfloat16"`',
     "hf": "Hugging Face token-classification pipeline, batch 32",
     "spacy": "spaCy `transformer` + `ner`",
     "dense_8": "dense EntLM loop, batch 8",
     "dense_32": "dense EntLM loop, batch 32",
     "encoder": "bare encoder, no padding",
-    "encoder_auto": 'bare encoder, no padding, `"auto"`',
+    "encoder_bfloat16": 'bare encoder, no padding, `"bfloat16"`',
 }
 REFERENCE = "hf"
 # Of two methods, the ratio of their speeds, and what it is meant to be at least.
@@ -22,14 +22,14 @@ WANTED: List[Tuple[str, str, float]] = [
     ("entlm", "encoder", 0.85),
     ("entlm", "spacy", 1.45),
     ("entlm", "tagger", 0.97),
-    ("entlm_auto", "hf", 3.0),
-    ("entlm_auto", "encoder_auto", 0.75),
-    ("entlm_auto", "spacy", 3.0),
+    ("entlm_bfloat16", "hf", 3.0),
+    ("entlm_bfloat16", "encoder_bfloat16", 0.75),
+    ("entlm_bfloat16", "spacy", 3.0),
 ]
 SHORT = {
     "entlm": "EntLM",
-    "entlm_auto": "EntLM auto",
-    "encoder_auto": "encoder auto",
+    "entlm_bfloat16": "EntLM bfloat16",
+    "encoder_bfloat16": "encoder bfloat16",
     "hf": "HF pipeline",
     "spacy": "spaCy",
     "dense_8": "dense loop, 8",

@@ -86,7 +86,7 @@ def train(factory, bert, saved_folder, annotated, tmp_path):
     nlp = spacy.blank("xx")
     docs = [Example.from_dict(nlp.make_doc(t), gold).reference for t, gold in annotated]
     DocBin(docs=docs).to_disk(tmp_path / "train.spacy")
-    architecture = ARCHITECTURES.get(factory, "NNShot")
+    architecture = ARCHITECTURES.get(factory, "Tagger")
     config = CONFIG.replace("FACTORY", factory).replace("ARCHITECTURE", architecture)
     (tmp_path / "config.cfg").write_text(config)
 

@@ -136,7 +136,7 @@ def test_stored_settings_without_a_rate_leave_it_to_the_width(bert, tmp_path, co
 @pytest.mark.parametrize("content", ["{", '{"learn_rate": "much"}', "[1]", '"x"'])
 def test_stored_rate_that_cannot_be_read_is_named(bert, tmp_path, content):
     backbone = store(bert, tmp_path / "b", content)
-    with pytest.raises(ValueError, match=r"pretrain\.json: cannot be read"):
+    with pytest.raises(ValueError, match=r"pretrain\.json: (broken|is no|cannot)"):
         suitable_learn_rate(backbone)
 
 
