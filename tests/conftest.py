@@ -21,7 +21,6 @@ from tokenizers import decoders as token_decoders
 from tokenizers import processors as token_processors
 
 import spacy_entlm
-from spacy_entlm.pretraining.wordpiece import learn_pieces, start_tokenizer
 
 # These models are too small to be shared among threads, which would only wait.
 torch.set_num_threads(1)
@@ -73,9 +72,25 @@ def train_text():
     return [text for text, _ in ANNOTATED] * 3 + MORE_TEXT
 
 
+def learn_wordpieces(size, first):
+    """Pieces of the text above in the order of their ids, those in `first` before."""
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=size, special_tokens=first, show_progress=False
+    )
+    tokenizer.train_from_iterator(train_text(), trainer)
+    ids = tokenizer.get_vocab()
+    return sorted(ids, key=ids.__getitem__)
+
+
 def make_wordpiece():
     specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    learned = learn_pieces(train_text, N_PIECES, start_tokenizer(lowercase=True))
+    # The trainer numbers characters inside words as they come out of a hash table, and
+    # decides ties between pieces by these numbers: so they are given.
+    characters = sorted(learn_wordpieces(1, []), key=lambda p: (len(p) > 1, p))
+    learned = learn_wordpieces(N_PIECES, characters)
     ids = {piece: i for i, piece in enumerate([*specials, *learned])}
     tokenizer = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)

@@ -30,11 +30,9 @@ from transformers import (
 
 from spacy_entlm.backbones.loading import load_masked_lm
 from spacy_entlm.corpus.texts import read_texts
-from spacy_entlm.pretraining.checkpoint import State
+from spacy_entlm.pretraining.checkpoint import WEIGHT_DECAY, State, make_optimizer
 from spacy_entlm.pretraining.loop import Training
 from spacy_entlm.pretraining.masking import Masker
-from spacy_entlm.pretraining.optimization import make_optimizer
-from spacy_entlm.pretraining.pieces import write_pieces
 from spacy_entlm.pretraining.sequences import PackedSequences
 from spacy_entlm.pretraining.settings import Settings
 
@@ -69,7 +67,7 @@ def main(
         checkpoint_minutes=1e9,
     )
     with tempfile.TemporaryDirectory() as folder:
-        sequences = _sequences(backbone, text, settings, Path(folder))
+        sequences = _sequences(backbone, text, settings)
         runs = {
             "pretrain": _ours(backbone, sequences, settings, device),
             "Trainer": _trainer(backbone, sequences, settings, device, folder),
@@ -95,15 +93,10 @@ def main(
         out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf8")
 
 
-def _sequences(
-    backbone: str, text: List[Path], settings: Settings, folder: Path
-) -> PackedSequences:
+def _sequences(backbone: str, text: List[Path], settings: Settings) -> PackedSequences:
     masked_lm = load_masked_lm(backbone)
-    store = write_pieces(
-        read_texts(text), masked_lm, folder, held_out=0.0, count=lambda n: None
-    )
+    stream = split_text(read_texts(text), masked_lm, held_out=0.0).train
     prefix, suffix = masked_lm.special_pieces()
-    stream = store.array("train")
     return PackedSequences(stream, settings.length, prefix, suffix, settings.seed)
 
 
@@ -111,7 +104,7 @@ def _ours(
     backbone: str, sequences: PackedSequences, settings: Settings, device: str
 ) -> Callable[[], Tuple[float, float]]:
     masked_lm = load_masked_lm(backbone).to(device)
-    masker = Masker(masked_lm.tokenizer, settings.mask_share, whole_word=False)
+    masker = Masker(masked_lm.tokenizer, settings.mask_share)
     times: Times = []
     batches: List[int] = []
     mask = masker.mask
@@ -126,14 +119,13 @@ def _ours(
     masker.mask = timed_mask
     training = Training(
         masked_lm=masked_lm,
-        optimizer=make_optimizer(masked_lm, settings.weight_decay),
+        optimizer=make_optimizer(masked_lm),
         sequences=sequences,
         masker=masker,
         settings=settings,
         learn_rate=LEARN_RATE,
-        precision=settings.precision,
         save=lambda state: times.append(_now()),
-        report=lambda report: None,
+        report=lambda *report: None,
     )
 
     def run() -> Tuple[float, float]:
@@ -171,7 +163,7 @@ def _trainer(
         per_device_train_batch_size=settings.batch_size,
         max_steps=settings.steps,
         learning_rate=LEARN_RATE,
-        weight_decay=settings.weight_decay,
+        weight_decay=WEIGHT_DECAY,
         bf16=settings.precision == "bfloat16",
         use_cpu=device == "cpu",
         report_to=[],

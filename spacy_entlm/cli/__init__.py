@@ -7,20 +7,19 @@ decorates its function with `@entlm_cli.command`; import it here to register it.
 from spacy.cli._util import app
 
 from . import (  # noqa: F401
-    ablation,
     annotate,
-    benchmark,
+    compare,
     convert,
     crossval,
     debug,
+    evaluate,
     init_project,
     lexicon,
-    lexicon_mine,
     lexicon_wikidata,
+    package,
     predict,
     pretrain,
     report,
-    report_benchmark,
     sample,
     search,
 )

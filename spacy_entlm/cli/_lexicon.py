@@ -1,12 +1,19 @@
-"""Options of the commands that read a lexicon."""
+"""Options of the commands that read a lexicon, and the writing of one."""
 
-from typing import Annotated, Dict, List, Optional
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Dict, List, Optional, Sequence
 
 import typer
 
-from ..lexicon.formats import FORMATS
+from ..corpus.report import format_counts
+from ..files.file import check_output, write_file
+from ..lexicon.entries import Entry
 from ..lexicon.labels import read_label_map
 from ..lexicon.match import CASE_RULES
+from ..lexicon.readers import FORMATS
+from ..lexicon.writers import check_lexicon_extension, write_lexicon
+from ._util import echo_lines
 
 MapOption = Annotated[
     Optional[List[str]],
@@ -35,13 +42,44 @@ CaseOption = Annotated[
         f"case; {CASE_RULES[2]}: in any case, but only capitalised words of the text",
     ),
 ]
+OverwriteOption = Annotated[
+    bool, typer.Option("--overwrite", help="Replace the output if it exists")
+]
 
 
 def label_map(values: Optional[List[str]]) -> Optional[Dict[str, str]]:
-    """Read the values of --map.
-
-    values (Optional[List[str]]): The values, None if the option is not given.
-    RETURNS (Optional[Dict[str, str]]): Type -> label, None for none.
-    RAISES (DataError): If a value is no label map.
-    """
+    """Read the values of --map: type -> label, None if the option is not given."""
     return read_label_map(values) if values else None
+
+
+def check_lexicon_output(
+    path: Path, sources: Sequence[Optional[Path]], overwrite: bool
+) -> None:
+    """Check before long work that a lexicon may be written.
+
+    path (Path): The file. sources (Sequence[Optional[Path]]): What is read.
+    overwrite (bool): Whether a file that is there may be replaced.
+    RAISES (DataError): If it may not.
+    """
+    check_lexicon_extension(path)
+    for source in sources:
+        check_output(path, source=source)
+    check_output(path, overwrite=overwrite)
+
+
+def summarise(entries: Sequence[Entry]) -> List[str]:
+    """Count the entries of a lexicon, in lines for people."""
+    weighted = sum(entry.weight is not None for entry in entries)
+    return [
+        f"{len(entries):,} entries, {weighted:,} with a weight",
+        *format_counts(Counter(entry.label for entry in entries)),
+    ]
+
+
+def write_and_report(
+    entries: Sequence[Entry], path: Path, problems: Sequence[str]
+) -> None:
+    """Write a lexicon, and print what was left out and what it holds."""
+    with write_file(path) as temporary:
+        write_lexicon(entries, temporary)
+    echo_lines([*problems, *summarise(entries), f"Wrote {path}"])

@@ -2,21 +2,27 @@
 
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Annotated, Iterator, List, Optional, Set, Tuple
 
-import typer
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..corpus.formats import FORMATS, SPACY, format_from_content
+from ..corpus.formats import EXTENSIONS, FORMATS, SPACY, format_from_content
 from ..corpus.readers import read_docbin, read_docs
 from ..corpus.texts import make_docs
 from ..corpus.writers import check_extension, write_docs
 from ..evaluation.scoring import score_entities
 from ..files.errors import DataError
-from ..files.file import check_output, write_file
-from ..files.text import PACKED, check_file, read_lines, unpacked_extension
+from ..files.file import check_output, replace_file, write_file
+from ..files.text import (
+    PACKED,
+    check_file,
+    find_part,
+    read_bytes,
+    read_lines,
+    unpacked_extension,
+)
 from ..lexicon.match import EXACT, LexiconMatcher, annotate
 from ..lexicon.readers import read_lexicon
 from ..lexicon.report import MatchReport, WordScores
@@ -29,11 +35,14 @@ from ._lexicon import (
 )
 from ._util import (
     LangOption,
-    OutputArgument,
+    OverwriteOption,
+    arg,
     blank_pipeline,
+    check_data_folder,
     echo_lines,
     entlm_cli,
     one_line_errors,
+    opt,
     progress_bar,
 )
 
@@ -41,144 +50,132 @@ from ._util import (
 TEXT = "text"
 # Value of --stop-words for the language's own list.
 _LANGUAGES_OWN = "auto"
-
-
+# Forms of a lexicon, for the one in a folder of data.
+_LEXICON_EXTENSIONS = (".jsonl", ".tsv", ".csv", ".txt", ".list", ".lst")
+_STOP_HELP = (
+    f"Leave out names in this file, one a line, or {_LANGUAGES_OWN} (of --lang)"
+)
 # Enough to tell columns and markup from prose.
 _N_LINES_SEEN = 1000
 
 
 @entlm_cli.command("annotate")
+@one_line_errors()
 def annotate_cli(
-    lexicon_path: Annotated[
-        Path,
-        typer.Argument(
-            metavar="LEXICON",
-            help=".jsonl, .tsv, .csv, .txt or entity-ruler patterns, packed (.xz .gz) "
-            "or not",
-            show_default=False,
-        ),
-    ],
+    lexicon_path: Annotated[Path, arg("LEXICON", "Any file that `lexicon` reads")],
     input_path: Annotated[
-        Path,
-        typer.Argument(
-            metavar="IN",
-            help="Any file that `convert` reads, or plain text, one sentence a line "
-            "(.txt, .txt.xz, .txt.gz)",
-            show_default=False,
-        ),
+        Path, arg("IN", "Any file that `convert` reads, or text, one sentence a line")
     ],
-    output_path: OutputArgument,
+    output_path: Annotated[
+        Optional[Path], arg("OUT", "File to write: .spacy, or .jsonl for BIO tags")
+    ] = None,
+    corpus: Annotated[
+        Optional[Path], opt("--corpus", "Folder that `convert` wrote (see above)")
+    ] = None,
     case: CaseOption = EXACT,
     map_: MapOption = None,
     label: LabelOption = None,
     min_length: Annotated[
-        int, typer.Option("--min-length", help="Leave out names of fewer characters")
+        int, opt("--min-length", "Leave out names of fewer characters")
     ] = 1,
-    stop_words: Annotated[
-        Optional[str],
-        typer.Option(
-            "--stop-words",
-            help="Leave out names that are such a word: a file, one word a line, or "
-            f"{_LANGUAGES_OWN} for the stop words of --lang",
-        ),
-    ] = None,
+    stop_words: Annotated[Optional[str], opt("--stop-words", _STOP_HELP)] = None,
     skip_initial: Annotated[
-        bool,
-        typer.Option(
-            "--skip-initial", help="Leave out single words at the start of a sentence"
-        ),
+        bool, opt("--skip-initial", "Leave out single words that start a sentence")
     ] = False,
     join: Annotated[
-        bool,
-        typer.Option(
-            "--join",
-            help="Make one entity of neighbouring names of one label, eg of a given "
-            "name and a surname",
-        ),
+        bool, opt("--join", "Make one entity of neighbouring names of one label")
     ] = False,
     open_: Annotated[
-        bool,
-        typer.Option(
-            "--open",
-            help="Leave other capitalised words without annotation, since they may be "
-            "names that the lexicon lacks, in place of calling them no entities",
-        ),
+        bool, opt("--open", "Leave other capitalised words without annotation")
     ] = False,
     only_matches: Annotated[
-        bool,
-        typer.Option(
-            "--only-matches", help="Leave out texts in which no name was found"
-        ),
+        bool, opt("--only-matches", "Leave out texts in which no name was found")
     ] = False,
     gold: Annotated[
-        Optional[bool],
-        typer.Option(
-            "--gold/--no-gold",
-            help="Measure precision and recall against the entities in IN",
-            show_default="if there are some",
-        ),
+        Optional[bool], opt("--gold/--no-gold", "Measure against entities in IN")
     ] = None,
     lexicon_format: LexiconFormatOption = "auto",
     format: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            help=f"Format of the input: auto (from its name and content), {TEXT}, "
-            f"{', '.join(FORMATS)}",
-        ),
+        str, opt("--format", f"Format of IN: auto, {TEXT}, {', '.join(FORMATS)}")
     ] = "auto",
     lang: LangOption = "en",
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Mark the names of a lexicon in a text, the longest ones, from left to right.
 
     A name under several labels gets that of the largest weight; if there is none, its
     places are left without a label and counted.
 
+    With --corpus the arguments are a folder of data and OUT: its lexicon.* is applied
+    to its unlabeled.*, or else to the train part. Without a lexicon OUT is empty; with
+    distant.* it is that.
+
     \b
     Example:
       python -m spacy entlm annotate lexicon.jsonl unlabeled.txt out.spacy --join
+      python -m spacy entlm annotate my_data out.spacy --corpus corpus --join
     """
-    with one_line_errors():
-        check_extension(output_path)
-        check_file(input_path)
-        for source in (lexicon_path, input_path):
-            check_output(output_path, source=source)
-        nlp = blank_pipeline(lang)
-        stops = _read_stop_words(stop_words, nlp)
-        docs, gold_docs = _read_input(input_path, nlp, format, gold)
-        entries, lexicon_report = read_lexicon(
-            lexicon_path, format=lexicon_format, label=label, label_map=label_map(map_)
-        )
-        matcher = LexiconMatcher(
-            entries,
-            case=case,
-            min_length=min_length,
-            stop_words=stops,
-            skip_initial=skip_initial,
-        )
-        report = MatchReport()
-        examples: List[Example] = []
-        words = WordScores()
+    output = output_path if corpus is None else input_path
+    if output is None or (corpus and output_path):
+        raise DataError("name LEXICON, IN and OUT, or a data folder, OUT and --corpus")
+    check_extension(output)
+    check_output(output, overwrite=corpus is None or overwrite)
+    nlp = blank_pipeline(lang)
+    if corpus is not None:
+        found = _find_in_folders(lexicon_path, corpus, output)
+        if found is None:
+            return
+        lexicon_path, input_path = found
+    for source in (lexicon_path, input_path):
+        check_file(source)
+        check_output(output, source=source, overwrite=overwrite)
+    entries, lexicon_report = read_lexicon(
+        lexicon_path, format=lexicon_format, label=label, label_map=label_map(map_)
+    )
+    matcher = LexiconMatcher(
+        entries,
+        case=case,
+        min_length=min_length,
+        stop_words=_read_stop_words(stop_words, nlp),
+        skip_initial=skip_initial,
+    )
+    docs, gold_docs = _read_input(input_path, nlp, format, gold)
+    report, scores = MatchReport(), _Scores(gold_docs)
 
-        def annotated() -> Iterator[Doc]:
-            for i, (doc, matches) in enumerate(
-                annotate(docs, matcher, join=join, open_=open_)
-            ):
-                report.add(len(doc), matches)
-                if gold_docs:
-                    words.add(doc, gold_docs[i])
-                    examples.append(Example(doc, gold_docs[i]))
-                if doc.ents or not only_matches:
-                    yield doc
+    def marked() -> Iterator[Doc]:
+        for doc, matches in annotate(docs, matcher, join=join, open_=open_):
+            report.add(len(doc), matches)
+            scores.add(doc)
+            if doc.ents or not only_matches:
+                yield doc
 
-        with write_file(output_path) as temporary:
-            write_docs(annotated(), temporary)
-            if not report.docs:
-                raise DataError("the file is empty: add sentences", path=input_path)
-        lines = [*lexicon_report.problems(), *_describe(matcher), *report.lines()]
-        if gold_docs:
-            lines += format_scores(score_entities(examples), words)
-        echo_lines([*lines, f"Wrote {output_path}"])
+    with write_file(output) as temporary:
+        write_docs(marked(), temporary)
+        if not report.docs:
+            raise DataError("the file is empty: add sentences", path=input_path)
+    lines = [*lexicon_report.problems(), *_describe(matcher), *report.lines()]
+    echo_lines([*lines, *scores.lines(), f"Wrote {output}"])
+
+
+def _find_in_folders(
+    data: Path, corpus: Path, output: Path
+) -> Optional[Tuple[Path, Path]]:
+    """The lexicon and the text. None where one is lacking: then the output is written,
+    empty, or text of the data that is annotated already."""
+    check_data_folder(data)
+    distant, train = corpus / "distant.spacy", corpus / "train.spacy"
+    lexicon = find_part(data, "lexicon", _LEXICON_EXTENSIONS)
+    text = find_part(data, "unlabeled", EXTENSIONS) or train
+    if distant.is_file():
+        replace_file(output, read_bytes(distant))
+        echo_lines([f"The data's own annotated text: {distant}"])
+    elif lexicon is None or not text.is_file():
+        replace_file(output, b"")
+        lacking = "unlabeled.* and no train part" if lexicon else "lexicon.*"
+        echo_lines([f"{data} has no {lacking}: nothing is annotated"])
+    else:
+        return lexicon, text
+    return None
 
 
 def _read_input(
@@ -228,39 +225,47 @@ def _read_stop_words(value: Optional[str], nlp: Language) -> Set[str]:
 
 
 def _describe(matcher: LexiconMatcher) -> List[str]:
-    lines = [f"{len(matcher):,} names to match"]
-    if matcher.n_excluded:
-        lines.append(
-            f"{matcher.n_excluded:,} entries that are stop words or too short: left out"
-        )
     n_ambiguous = len(matcher.ambiguous_names)
-    if n_ambiguous:
-        lines.append(
-            f"{n_ambiguous:,} names are under several labels of equal weight: they get "
-            "no label"
-        )
-    return lines
+    several = "names are under several labels of equal weight: they get no label"
+    left_out = "entries that are stop words or too short: left out"
+    counts = {left_out: matcher.n_excluded, several: n_ambiguous}
+    lines = [f"{count:,} {what}" for what, count in counts.items() if count]
+    return [f"{len(matcher):,} names to match", *lines]
 
 
-def format_scores(scores: Dict[str, Any], words: WordScores) -> List[str]:
-    """Render precision, recall and F1 of matches per class.
+class _Scores:
+    """Precision, recall and F1 of matches, of entities as annotated and of words.
 
-    scores (Dict[str, Any]): From score_entities; entities count as they are annotated.
-    words (WordScores): The same of words.
-    RETURNS (List[str]): One line per class and one for all, in percent.
+    gold (List[Doc]): The Docs with gold entities, none if nothing is measured.
     """
-    rows = {**scores["bio"]["per_type"], "all": scores["bio"]}
-    width = max(len(label) for label in rows)
-    lines = [f"Against {scores['n_entities']:,} gold entities, in percent:"]
-    for label, row in rows.items():
-        line = f"  {label:<{width}} " + _format_prf(row["p"], row["r"], row["f"])
-        if label in words.labels:
-            word = words.labels[label]
-            line += "; of words " + _format_prf(
-                word.precision, word.recall, word.fscore
-            )
-        lines.append(line)
-    return lines
+
+    def __init__(self, gold: List[Doc]) -> None:
+        self.gold, self.words = gold, WordScores()
+        self.examples: List[Example] = []
+
+    def add(self, doc: Doc) -> None:
+        """Add the next Doc."""
+        if self.gold:
+            gold = self.gold[len(self.examples)]
+            self.words.add(doc, gold)
+            self.examples.append(Example(doc, gold))
+
+    def lines(self) -> List[str]:
+        """A line per class and one for all."""
+        if not self.gold:
+            return []
+        scores = score_entities(self.examples)
+        rows = {**scores["bio"]["per_type"], "all": scores["bio"]}
+        width = max(len(label) for label in rows)
+        lines = [f"Against {scores['n_entities']:,} gold entities, in percent:"]
+        for label, row in rows.items():
+            line = f"  {label:<{width}} {_format_prf(row['p'], row['r'], row['f'])}"
+            if label in self.words.labels:
+                of_words = self.words.labels[label]
+                prf = (of_words.precision, of_words.recall, of_words.fscore)
+                line += f"; of words {_format_prf(*prf)}"
+            lines.append(line)
+        return lines
 
 
 def _format_prf(p: float, r: float, f: float) -> str:

@@ -1,33 +1,54 @@
 """The command `convert`: annotated files to .spacy or JSON lines."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Dict, Optional
 
-import typer
+from spacy.language import Language
+from weasel.util import get_checksum
 
+from ..backbones.names import resolve_backbone
+from ..corpus.formats import EXTENSIONS
 from ..corpus.readers import read_docs
-from ..corpus.writers import check_extension, write_docs
+from ..corpus.writers import OUTPUT_EXTENSIONS, check_extension, write_docs
+from ..files.errors import DataError
 from ..files.file import check_output, write_file
+from ..files.folder import write_folder
+from ..files.json_lines import dump_json
+from ..files.text import find_part
 from ._util import (
     FormatOption,
     LangOption,
-    OutputArgument,
+    OverwriteOption,
+    arg,
     blank_pipeline,
+    check_data_folder,
+    check_output_folder,
     echo_lines,
     entlm_cli,
     one_line_errors,
+    opt,
     progress_bar,
 )
 
+# Beside these, a data folder may hold samples that are given, {K}shot/{split}.*.
+PARTS = ("train", "dev", "test", "distant")
+# What later steps of the project cannot see in the parts.
+NAMES_FILE, BACKBONE_FILE = "data.json", "backbone.json"
+
 
 @entlm_cli.command("convert")
+@one_line_errors()
 def convert_cli(
-    input_path: Annotated[
-        Path, typer.Argument(metavar="IN", help="Annotated file", show_default=False)
+    input_path: Annotated[Path, arg("IN", "Annotated file, or a folder of data")],
+    output_path: Annotated[
+        Path, arg("OUT", "File to write, .spacy or .jsonl; of a folder the new folder")
     ],
-    output_path: OutputArgument,
     format: FormatOption = "auto",
     lang: LangOption = "en",
+    backbone: Annotated[
+        Optional[str], opt("--backbone", f"Note its content in OUT/{BACKBONE_FILE}")
+    ] = None,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Convert annotated data to spaCy's .spacy format.
 
@@ -35,19 +56,68 @@ def convert_cli(
     lines of words and tags or of a text and spans (.jsonl, Prodigy's too), inline
     markup (.txt .md) and .spacy. What does not align with words is counted and shown.
 
+    Of a folder, train.*, dev.*, test.*, distant.* (text that is annotated already) and
+    samples {K}shot/{split}.* are converted, as far as they are there.
+
     \b
     Example:
       python -m spacy entlm convert train.conll train.spacy
+      python -m spacy entlm convert my_data corpus
 
     \b
     Inline markup is one sentence a line:
       [Angela Ruiz](PER) flew to [Lima](LOC).
     """
-    with one_line_errors():
-        check_extension(output_path)
-        check_output(output_path, source=input_path)
-        nlp = blank_pipeline(lang)
-        docs, report = read_docs(input_path, nlp, format=format, progress=progress_bar)
-        with write_file(output_path) as temporary:
-            write_docs(docs, temporary)
-        echo_lines([*report.lines(), f"Wrote {output_path}"])
+    nlp = blank_pipeline(lang)
+    is_file = input_path.exists() and not input_path.is_dir()
+    if not is_file and output_path.suffix not in OUTPUT_EXTENSIONS:
+        check_data_folder(input_path)
+        check_output_folder(output_path, source=input_path, overwrite=overwrite)
+        _convert_folder(input_path, output_path, nlp, format, backbone)
+        return
+    check_extension(output_path)
+    check_output(output_path, source=input_path, overwrite=overwrite)
+    docs, report = read_docs(input_path, nlp, format=format, progress=progress_bar)
+    with write_file(output_path) as temporary:
+        write_docs(docs, temporary)
+    echo_lines([*report.lines(), f"Wrote {output_path}"])
+
+
+def _convert_folder(
+    data: Path, out: Path, nlp: Language, format: str, backbone: Optional[str]
+) -> None:
+    """Write the parts that a folder of data has, and remove those that it had."""
+    parts = _find_parts(data)
+    if not parts:
+        extensions = " ".join(EXTENSIONS)
+        raise DataError(f"has no train.* or test.* ({extensions}): add it", path=data)
+    if "test" not in parts:
+        echo_lines([f"{data} has no test part: F1 will not be measured"])
+    with write_folder(out) as writing:
+        for name, source in parts.items():
+            docs, report = read_docs(source, nlp, format=format, progress=progress_bar)
+            if not report.entities and name not in ("dev", "test"):
+                hint = "no entity in it: mark some, for instance [Lima](LOC)"
+                raise DataError(hint, path=source)
+            target = writing / f"{name}.spacy"
+            target.parent.mkdir(exist_ok=True)
+            write_docs(docs, target)
+            echo_lines([f"{source}:", *report.lines()])
+        names = sorted(path.name for path in data.iterdir() if path.is_file())
+        (writing / NAMES_FILE).write_bytes(dump_json(names))
+        if backbone is not None:
+            folder = Path(resolve_backbone(backbone))
+            checksum = get_checksum(folder) if folder.exists() else None
+            noted = dump_json({"name": backbone, "checksum": checksum})
+            (writing / BACKBONE_FILE).write_bytes(noted)
+    echo_lines([f"Wrote {', '.join(parts)} to {out}"])
+
+
+def _find_parts(data: Path) -> Dict[str, Path]:
+    """Names of the annotated parts, such as "train" or "5shot/1", and their files."""
+    names = list(PARTS)
+    for folder in sorted(data.glob("*shot")):
+        stems = {path.name.split(".")[0] for path in folder.glob("*.*")}
+        names += [f"{folder.name}/{stem}" for stem in sorted(stems)]
+    found = {name: find_part(data, name, EXTENSIONS) for name in names}
+    return {name: path for name, path in found.items() if path is not None}

@@ -1,17 +1,17 @@
 """The command `crossval`: how well a training works on data without a test part."""
 
 from pathlib import Path
-from typing import Annotated, Any, Dict, List, Optional
+from typing import Annotated, Any, Dict, Optional
 
 import typer
 from spacy.cli._util import import_code, parse_config_overrides, setup_gpu
 
 from ..corpus.report import format_counts
-from ..files.file import check_output, write_file
+from ..files.errors import DataError
+from ..files.file import check_output, replace_file
 from ._util import FormatOption, echo_lines, entlm_cli, one_line_errors, progress_bar
 
 DEFAULT_FOLDER = Path("build") / "crossval"
-STORE_EXTENSION = ".folds.jsonl"
 # Of a program that was stopped by the keyboard.
 INTERRUPTED = 130
 
@@ -52,9 +52,9 @@ def crossval_cli(
         Optional[Path],
         typer.Option(
             "--out",
-            help="Report, .md, .html or .json; what finished trainings found is kept "
+            help="Report, .html, .md or .json; what finished trainings found is kept "
             "beside it",
-            show_default=f"{DEFAULT_FOLDER}/DATA.md",
+            show_default=f"{DEFAULT_FOLDER}/DATA.html",
         ),
     ] = None,
     curve: Annotated[
@@ -64,6 +64,10 @@ def crossval_cli(
             help="Train on 1/4, 1/2 and 3/4 of the examples too",
         ),
     ] = True,
+    overwrite: Annotated[
+        bool,
+        typer.Option("--overwrite", help="Replace a report of other settings"),
+    ] = False,
     format: FormatOption = "auto",
     code_path: Annotated[
         Optional[Path],
@@ -73,8 +77,9 @@ def crossval_cli(
         int, typer.Option("--gpu-id", "-g", help="GPU, or -1 for the CPU")
     ] = -1,
 ) -> None:
-    """Measure F1 on data that has no test part, by cross-validation: with its interval,
-    by class, with the sentences that went wrong, and whether more examples would help.
+    """Tell whether a training is usable on data that has no test part: F1 by
+    cross-validation with its interval, by class, with the sentences that went wrong, and
+    whether more examples would help.
 
     A run that was stopped goes on where it was: call it again.
 
@@ -85,76 +90,52 @@ def crossval_cli(
     """
     with one_line_errors():
         overrides = parse_config_overrides(ctx.args)
-        out = out or DEFAULT_FOLDER / f"{data_path.stem}.md"
-        settings = {"n_folds": folds, "n_repeats": repeats, "seed": seed}
+        out = out or DEFAULT_FOLDER / f"{data_path.stem}.html"
+        from ..evaluation.crossval.report import check_extension, render, screen_lines
+
+        check_extension(out)
+        check_output(out, source=data_path)
+        _check_paths(overrides)
+
+        from ..corpus.readers import read_docs
+        from ..evaluation.crossval.result import summarise
+        from ..evaluation.crossval.run import Settings, run_trainings, usable_docs
+        from ..evaluation.crossval.training import Trainer
+
+        setup_gpu(gpu_id, silent=True)
+        import_code(code_path)
+        trainer = Trainer(config_path, overrides)
+        docs, report = read_docs(
+            data_path, trainer.nlp, format=format, progress=progress_bar
+        )
+        problems = report.problems()
+        docs = usable_docs(docs, folds, problems.append)
+        echo_lines(
+            [
+                f"{len(docs):,} sentences, {report.entities.total():,} entities",
+                *format_counts(report.entities),
+                *(f"Warning: {problem}" for problem in problems),
+            ]
+        )
+        settings = Settings(folds, repeats, seed, curve)
         try:
-            _run(
-                config_path,
-                data_path,
+            outcomes = run_trainings(
+                trainer,
+                docs,
+                settings,
                 out,
-                overrides,
-                {**settings, "curve": curve},
-                format=format,
-                code_path=code_path,
-                gpu_id=gpu_id,
+                overwrite=overwrite,
+                notify=lambda line: echo_lines([line]),
             )
         except KeyboardInterrupt as err:
             echo_lines(["", "Stopped: the same command goes on where it was."])
             raise typer.Exit(INTERRUPTED) from err
-
-
-def _run(
-    config_path: Path,
-    data_path: Path,
-    out: Path,
-    overrides: Dict[str, Any],
-    chosen: Dict[str, Any],
-    *,
-    format: str,
-    code_path: Optional[Path],
-    gpu_id: int,
-) -> None:
-    from ..evaluation.crossval.report import check_extension, render, screen_lines
-
-    check_extension(out)
-    check_output(out, source=data_path)
-    _check_paths(overrides)
-
-    from ..corpus.readers import read_docs
-    from ..evaluation.crossval.result import summarise
-    from ..evaluation.crossval.run import Settings, run_trainings, usable_docs
-    from ..evaluation.crossval.training import Trainer
-
-    setup_gpu(gpu_id, silent=True)
-    import_code(code_path)
-    trainer = Trainer(config_path, overrides)
-    docs, report = read_docs(
-        data_path, trainer.nlp, format=format, progress=progress_bar
-    )
-    settings = Settings(**chosen)
-    problems: List[str] = report.problems()
-    docs = usable_docs(docs, settings.n_folds, problems.append)
-    echo_lines(
-        [
-            f"{len(docs):,} sentences, {report.entities.total():,} entities",
-            *format_counts(report.entities),
-            *(f"Warning: {problem}" for problem in problems),
-        ]
-    )
-    store = out.with_name(f"{out.stem}{STORE_EXTENSION}")
-    found = run_trainings(
-        trainer, docs, settings, store, notify=lambda line: echo_lines([line])
-    )
-    result = summarise(docs, found)
-    shown = {
-        **{"config": str(config_path), "data": str(data_path)},
-        **{name: str(value) for name, value in overrides.items()},
-        **{"folds": settings.n_folds, "repeats": settings.n_repeats},
-        "seed": settings.seed,
-    }
-    with write_file(out) as temporary:
-        temporary.write_text(render(result, shown, out), encoding="utf8")
-    echo_lines(["", *screen_lines(result), "", f"Wrote {out}"])
+        result = summarise(docs, outcomes)
+        shown = {"config": str(config_path), "data": str(data_path)}
+        shown.update((name, str(value)) for name, value in overrides.items())
+        shown.update((name, str(value)) for name, value in settings._asdict().items())
+        replace_file(out, render(result, shown, out).encode("utf8", "replace"))
+        echo_lines(["", *screen_lines(result), "", f"Wrote {out}"])
 
 
 def _check_paths(overrides: Dict[str, Any]) -> None:
@@ -162,7 +143,7 @@ def _check_paths(overrides: Dict[str, Any]) -> None:
     what there is."""
     for name, value in overrides.items():
         if name.startswith("paths.") and isinstance(value, str):
-            path = Path(value)
             # A name on the hub has no extension of a file.
-            if path.suffix in (".json", ".jsonl", ".spacy") and not path.exists():
-                raise ValueError(f"{value}: no such file (--{name})")
+            is_file = Path(value).suffix in (".json", ".jsonl", ".spacy")
+            if is_file and not Path(value).exists():
+                raise DataError(f"{value}: no such file (--{name})")

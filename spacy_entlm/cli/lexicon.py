@@ -3,26 +3,29 @@
 from collections import Counter
 from pathlib import Path
 from random import Random
-from typing import Annotated, Dict, List, Optional, Sequence
+from typing import Annotated, Dict, List, Optional
 
 import typer
 
 from ..corpus.report import format_counts
 from ..corpus.texts import make_docs
 from ..files.errors import DataError
-from ..files.file import check_output, write_file
 from ..files.text import read_lines
 from ..lexicon.entries import Entry, LexiconReport, find_ambiguous, merge_entries
 from ..lexicon.match import EXACT
+from ..lexicon.mine import mine_names, read_patterns
 from ..lexicon.readers import read_lexicon
 from ..lexicon.subsample import FREQUENCY, WAYS, count_names, subsample
-from ..lexicon.writers import check_lexicon_extension, write_lexicon
 from ._lexicon import (
     CaseOption,
     LabelOption,
     LexiconFormatOption,
     MapOption,
+    OverwriteOption,
+    check_lexicon_output,
     label_map,
+    summarise,
+    write_and_report,
 )
 from ._util import (
     LangOption,
@@ -34,6 +37,8 @@ from ._util import (
 )
 
 _N_EXAMPLES = 5
+_FORMS = ".jsonl, .tsv, .csv, .txt or entity-ruler patterns, packed (.xz .gz) or not"
+_OUT = "Lexicon to write: .jsonl, .jsonl.xz or .jsonl.gz"
 
 lexicon_cli = typer.Typer(
     name="lexicon",
@@ -44,21 +49,10 @@ lexicon_cli = typer.Typer(
 entlm_cli.add_typer(lexicon_cli)
 
 LexiconArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="LEXICON",
-        help=".jsonl, .tsv, .csv, .txt or entity-ruler patterns, packed (.xz .gz) or "
-        "not",
-        show_default=False,
-    ),
+    Path, typer.Argument(metavar="LEXICON", help=_FORMS, show_default=False)
 ]
 LexiconOutputArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="OUT",
-        help="Lexicon to write: .jsonl, .jsonl.xz or .jsonl.gz",
-        show_default=False,
-    ),
+    Path, typer.Argument(metavar="OUT", help=_OUT, show_default=False)
 ]
 
 
@@ -66,15 +60,15 @@ LexiconOutputArgument = Annotated[
 def merge_cli(
     paths: Annotated[
         List[Path],
-        typer.Argument(
-            metavar="LEXICON... OUT",
-            help="Lexicons of any form, and the file to write (.jsonl, packed or not)",
-            show_default=False,
-        ),
+        typer.Argument(metavar="LEXICON...", help=_FORMS, show_default=False),
+    ],
+    output_path: Annotated[
+        Path, typer.Option("--out", metavar="OUT", help=_OUT, show_default=False)
     ],
     map_: MapOption = None,
     label: LabelOption = None,
     lexicon_format: LexiconFormatOption = "auto",
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Put lexicons together, or bring one into the form of JSON lines.
 
@@ -83,27 +77,22 @@ def merge_cli(
 
     \b
     Example:
-      python -m spacy entlm lexicon merge a.tsv.xz b.jsonl out.jsonl --map PERSON=PER
+      python -m spacy entlm lexicon merge a.tsv.xz b.jsonl --out out.jsonl
     """
     with one_line_errors():
-        if len(paths) < 2:
-            raise DataError("name at least one lexicon, and the file to write")
-        *sources, out = paths
-        check_lexicon_extension(out)
-        for source in sources:
-            check_output(out, source=source)
+        check_lexicon_output(output_path, paths, overwrite)
         mapped = label_map(map_)
         read = LexiconReport()
         lexicons = []
-        for source in progress_bar(sources, unit="file"):
+        for path in progress_bar(paths, unit="file"):
             entries, report = read_lexicon(
-                source, format=lexicon_format, label=label, label_map=mapped
+                path, format=lexicon_format, label=label, label_map=mapped
             )
             lexicons.append(entries)
             read.update(report)
         merged, report = merge_entries(lexicons)
         read.update(report)
-        write_and_report(merged, out, read.problems())
+        write_and_report(merged, output_path, read.problems())
 
 
 @lexicon_cli.command("subsample")
@@ -111,30 +100,28 @@ def subsample_cli(
     path: LexiconArgument,
     output_path: LexiconOutputArgument,
     fraction: Annotated[
-        float, typer.Option("--fraction", help="Share of the names of each label")
+        float, typer.Option(help="Share of the names of each label")
     ] = 0.05,
     by: Annotated[
         str,
         typer.Option(
-            "--by",
             help=f"{' or '.join(WAYS)}: the names that come most often in --text "
             "(without it, those of the largest weights), or any",
         ),
     ] = FREQUENCY,
-    text_path: Annotated[
+    text: Annotated[
         Optional[Path],
-        typer.Option(
-            "--text", help="Plain text to count names in, one sentence a line"
-        ),
+        typer.Option(help="Plain text to count names in, one sentence a line"),
     ] = None,
     seed: Annotated[
-        int, typer.Option("--seed", help="Seed: the same one gives the same names")
+        int, typer.Option(help="Seed: the same one gives the same names")
     ] = 1,
     case: CaseOption = EXACT,
     map_: MapOption = None,
     label: LabelOption = None,
     lexicon_format: LexiconFormatOption = "auto",
     lang: LangOption = "en",
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Keep a share of the names of each label.
 
@@ -143,17 +130,16 @@ def subsample_cli(
       python -m spacy entlm lexicon subsample lexicon.jsonl small.jsonl --text news.txt
     """
     with one_line_errors():
-        check_lexicon_extension(output_path)
-        check_output(output_path, source=path)
+        check_lexicon_output(output_path, [path, text], overwrite)
         entries, report = read_lexicon(
             path, format=lexicon_format, label=label, label_map=label_map(map_)
         )
         counts: Optional[Dict[str, int]] = None
-        if text_path is not None and by == FREQUENCY:
-            lines = progress_bar(list(read_lines(text_path)), unit="line")
-            docs = make_docs(lines, blank_pipeline(lang), text_path)
+        if text is not None and by == FREQUENCY:
+            lines = progress_bar(list(read_lines(text)), unit="line")
+            docs = make_docs(lines, blank_pipeline(lang), text)
             counts = count_names(entries, docs, case=case)
-            echo_lines([f"{len(counts):,} names occur in {text_path}"])
+            echo_lines([f"{len(counts):,} names occur in {text}"])
         kept = subsample(entries, fraction, by=by, counts=counts, seed=seed)
         write_and_report(kept, output_path, report.problems())
 
@@ -165,11 +151,9 @@ def show_cli(
     label: LabelOption = None,
     lexicon_format: LexiconFormatOption = "auto",
     examples: Annotated[
-        int, typer.Option("--examples", help="Names to show of each label")
+        int, typer.Option(help="Names to show of each label", min=0)
     ] = _N_EXAMPLES,
-    seed: Annotated[
-        int, typer.Option("--seed", help="Seed: another one shows other names")
-    ] = 1,
+    seed: Annotated[int, typer.Option(help="Seed: another one shows others")] = 1,
 ) -> None:
     """Show how many names a lexicon has of each label, examples, ambiguous names.
 
@@ -181,7 +165,7 @@ def show_cli(
         entries, report = read_lexicon(
             path, format=lexicon_format, label=label, label_map=label_map(map_)
         )
-        lines = _summarise(entries)
+        lines = summarise(entries)
         rng = Random(seed)
         for shown in sorted(report.labels):
             names = [entry.name for entry in entries if entry.label == shown]
@@ -190,39 +174,67 @@ def show_cli(
         echo_lines([*lines, *_describe_ambiguous(entries), *report.problems()])
 
 
-def _describe_ambiguous(entries: Sequence[Entry]) -> List[str]:
-    ambiguous = find_ambiguous(entries)
+def _describe_ambiguous(entries: List[Entry]) -> List[str]:
+    ambiguous = {name: sorted(of) for name, of in find_ambiguous(entries).items()}
     if not ambiguous:
         return ["No name is under several labels"]
-    pairs = Counter(" and ".join(sorted(labels)) for labels in ambiguous.values())
     shown = [
-        f"{name} ({', '.join(sorted(ambiguous[name]))})"
-        for name in list(ambiguous)[:_N_EXAMPLES]
+        f"{n} ({', '.join(of)})" for n, of in list(ambiguous.items())[:_N_EXAMPLES]
     ]
     return [
         f"{len(ambiguous):,} names are under several labels, e.g. {'; '.join(shown)}",
-        *format_counts(pairs),
+        *format_counts(Counter(" and ".join(of) for of in ambiguous.values())),
     ]
 
 
-def _summarise(entries: Sequence[Entry]) -> List[str]:
-    labels = Counter(entry.label for entry in entries)
-    weighted = sum(entry.weight is not None for entry in entries)
-    return [
-        f"{len(entries):,} entries, {weighted:,} with a weight",
-        *format_counts(labels),
-    ]
-
-
-def write_and_report(
-    entries: Sequence[Entry], path: Path, problems: Sequence[str]
+@lexicon_cli.command("mine")
+def mine_cli(
+    text_path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TEXT",
+            help="Plain text, a sentence or a paragraph a line, packed or not",
+            show_default=False,
+        ),
+    ],
+    output_path: LexiconOutputArgument,
+    patterns: Annotated[
+        Path,
+        typer.Option(
+            help="JSON file of the words that names begin and end with",
+            show_default=False,
+        ),
+    ],
+    lexicon: Annotated[
+        Optional[Path],
+        typer.Option(help="Names that are known: they are not found again"),
+    ] = None,
+    lang: LangOption = "en",
+    overwrite: OverwriteOption = False,
 ) -> None:
-    """Write a lexicon and print what it holds.
+    """Find names in plain text by the words that they begin or end with.
 
-    entries (Sequence[Entry]): The lexicon.
-    path (Path): The file.
-    problems (Sequence[str]): Lines on what was left out, printed first.
+    Capitalised words in a row are a name where the last one is a word such as
+    "University", the first ones are "Bank of", a title stands before them, or a given
+    name of the lexicon begins them. The weight of a name is the number of its places.
+
+    \b
+    Example:
+      python -m spacy entlm lexicon mine news.txt mined.jsonl --patterns patterns.json
+
+    \b
+    patterns.json:
+      {"ORG": {"last": ["University", "Inc."], "first": ["Bank of"]},
+       "PER": {"before": ["Dr.", "President"], "first_from": "given name"}}
     """
-    with write_file(path) as temporary:
-        write_lexicon(entries, temporary)
-    echo_lines([*problems, *_summarise(entries), f"Wrote {path}"])
+    with one_line_errors():
+        check_lexicon_output(output_path, [text_path, patterns, lexicon], overwrite)
+        known = [] if lexicon is None else read_lexicon(lexicon)[0]
+        read = read_patterns(patterns, known)
+        nlp = blank_pipeline(lang)
+        lines = progress_bar(list(read_lines(text_path)), unit="line")
+        docs = make_docs(lines, nlp, text_path)
+        entries = mine_names(docs, read, set(nlp.Defaults.stop_words))
+        if not entries:
+            raise DataError("no words look like these patterns", path=text_path)
+        write_and_report(entries, output_path, [])

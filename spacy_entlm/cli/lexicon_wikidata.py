@@ -1,91 +1,73 @@
 """The command `lexicon wikidata`: names and aliases of the instances of classes."""
 
 from pathlib import Path
-from typing import Annotated, Any, List, Optional
+from typing import Annotated, List, Optional
 
 import typer
 
 from ..files.errors import DataError
-from ..files.file import check_output
-from ..lexicon.wikidata import (
-    ATTEMPTS,
-    ENDPOINT,
-    LANGUAGES,
-    PAGE_SIZE,
-    SLICE,
-    TIMEOUT_SECONDS,
-    WikidataSettings,
-    read_config,
-)
-from ..lexicon.writers import check_lexicon_extension
+from ..lexicon import wikidata as wd
+from ..lexicon.sparql import USER_AGENT, EndpointError, SparqlClient
+from ._lexicon import OverwriteOption, check_lexicon_output, write_and_report
 from ._util import echo_lines, one_line_errors, progress_bar
-from .lexicon import LexiconOutputArgument, lexicon_cli, write_and_report
+from .lexicon import LexiconOutputArgument, lexicon_cli
 
 
 @lexicon_cli.command("wikidata")
 def wikidata_cli(
     output_path: LexiconOutputArgument,
-    config_path: Annotated[
+    config: Annotated[
         Path,
         typer.Option(
-            "--config",
-            help="JSON file of labels and Wikidata classes",
-            show_default=False,
+            help="JSON file of labels and Wikidata classes", show_default=False
         ),
     ],
-    languages: Annotated[
+    language: Annotated[
         Optional[List[str]],
         typer.Option(
-            "--language",
             help="Language of the names, repeatable",
-            show_default=", ".join(LANGUAGES),
+            show_default=", ".join(wd.LANGUAGES),
         ),
     ] = None,
     limit: Annotated[
-        Optional[int], typer.Option("--limit", help="Items of each class at most")
+        Optional[int], typer.Option(help="Items of each class at most")
     ] = None,
     min_sitelinks: Annotated[
-        int,
-        typer.Option(
-            "--min-sitelinks", help="Leave out items with pages in fewer wikis"
-        ),
+        int, typer.Option(help="Leave out items with pages in fewer wikis")
     ] = 0,
     page_size: Annotated[
-        int,
-        typer.Option("--page-size", help="Items a query; halved when time runs out"),
-    ] = PAGE_SIZE,
+        int, typer.Option(help="Items a query; halved when time runs out")
+    ] = wd.PAGE_SIZE,
     paging: Annotated[
         str,
         typer.Option(
-            "--paging",
             help="slice: fast for classes of millions, Wikidata's endpoint has it; "
             "offset: any endpoint",
         ),
-    ] = SLICE,
+    ] = wd.SLICE,
     cache: Annotated[
         Optional[Path],
         typer.Option(
-            "--cache",
             help="Folder of the pages fetched; delete it to fetch anew",
             show_default="OUT.pages",
         ),
     ] = None,
     endpoint: Annotated[
-        str, typer.Option("--endpoint", help="Address of the SPARQL endpoint")
-    ] = ENDPOINT,
+        str, typer.Option(help="Address of the SPARQL endpoint")
+    ] = wd.ENDPOINT,
     user_agent: Annotated[
-        Optional[str],
+        str,
         typer.Option(
-            "--user-agent",
             help="What to call yourself: Wikidata asks for an address to write to",
         ),
-    ] = None,
+    ] = USER_AGENT,
     timeout: Annotated[
-        float, typer.Option("--timeout", help="Seconds to wait for an answer")
-    ] = TIMEOUT_SECONDS,
+        float, typer.Option(help="Seconds until a whole answer must be there")
+    ] = wd.TIMEOUT_SECONDS,
     attempts: Annotated[
-        int, typer.Option("--attempts", help="How often a query is sent at most")
-    ] = ATTEMPTS,
+        int, typer.Option(help="How often a query is sent at most")
+    ] = wd.ATTEMPTS,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Fetch the names and aliases of the instances of Wikidata classes.
 
@@ -102,62 +84,40 @@ def wikidata_cli(
       {"PER": ["Q5"], "LOC": ["Q6256", {"class": "Q515", "subclasses": true}]}
     """
     with one_line_errors():
-        check_lexicon_extension(output_path)
-        check_output(output_path, source=config_path)
-        fetch, sparql = _import_modules()
-        classes = read_config(config_path)
-        settings = WikidataSettings(
-            languages=languages or LANGUAGES,
-            page_size=page_size,
-            paging=paging,
-            limit=limit,
-            min_sitelinks=min_sitelinks,
+        check_lexicon_output(output_path, [config], overwrite)
+        classes = wd.read_config(config)
+        settings = wd.WikidataSettings(
+            language or wd.LANGUAGES, page_size, paging, limit, min_sitelinks
         )
         cache = cache or output_path.with_name(f"{output_path.name}.pages")
-        builder = fetch.LexiconBuilder(settings.min_sitelinks)
-        with sparql.SparqlClient(
-            endpoint,
-            cache,
-            user_agent=user_agent or sparql.USER_AGENT,
-            timeout=timeout,
-            attempts=attempts,
-        ) as client:
-            try:
-                for wanted in classes:
-                    _fetch(wanted, fetch.fetch_pages(wanted, client, settings), builder)
-            except sparql.EndpointError as error:
-                raise DataError(
-                    f"{error}. What was fetched is kept in {cache}: the same command "
-                    "goes on from there"
-                ) from error
+        client = SparqlClient(
+            endpoint, cache, user_agent=user_agent, timeout=timeout, attempts=attempts
+        )
+        builder = wd.LexiconBuilder(min_sitelinks)
+        try:
+            for wanted in classes:
+                _fetch(wanted, client, settings, builder)
+        except EndpointError as error:
+            raise DataError(
+                f"{error}. What was fetched is kept in {cache}: the same command goes "
+                "on from there"
+            ) from error
         if not builder.entries:
             raise DataError(
                 "no names found: check the classes, the languages and --min-sitelinks",
-                path=config_path,
+                path=config,
             )
-        problems = builder.report.problems()
-        if builder.n_little_known:
-            problems.append(
-                f"{builder.n_little_known:,} names of items with fewer than "
-                f"{min_sitelinks} sitelinks: left out"
-            )
-        write_and_report(builder.entries, output_path, problems)
+        write_and_report(builder.entries, output_path, builder.report.problems())
 
 
-def _import_modules() -> Any:
-    """Import what needs httpx, which is no part of the package's own requirements."""
-    try:
-        from ..lexicon import fetch, sparql
-    except ImportError as error:
-        raise DataError(
-            f"cannot ask Wikidata ({error}): pip install 'spacy-entlm[wikidata]'"
-        ) from error
-    return fetch, sparql
-
-
-def _fetch(wanted: Any, pages: Any, builder: Any) -> None:
+def _fetch(
+    wanted: wd.WikidataClass,
+    client: SparqlClient,
+    settings: wd.WikidataSettings,
+    builder: wd.LexiconBuilder,
+) -> None:
     n_items = 0
-    for page in progress_bar(pages, unit="page"):
+    for page in progress_bar(wd.fetch_pages(wanted, client, settings), unit="page"):
         builder.add(wanted, page.rows)
         n_items += page.n_items
     notice = "" if n_items else ": no instances, check the class"

@@ -1,84 +1,133 @@
 """The command `sample`: exact K-shot sampling."""
 
+import shutil
 from collections import Counter
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, List
 
-import typer
+from spacy.tokens import Doc
 
 from ..corpus.readers import read_docs
 from ..corpus.report import format_counts
-from ..corpus.sampling import sample_exact
+from ..corpus.sampling import SamplingError, sample_exact
 from ..corpus.writers import check_extension, write_docs
+from ..files.errors import DataError
 from ..files.file import check_output, write_file
+from ..files.folder import write_folder
 from ._util import (
     FormatOption,
     LangOption,
-    OutputArgument,
+    OverwriteOption,
+    arg,
     blank_pipeline,
+    check_output_folder,
     echo_lines,
     entlm_cli,
     one_line_errors,
+    opt,
     progress_bar,
 )
 
+# Value of --shots for every example.
+ALL = "all"
+_SEED_HELP = "The same seed gives the same sample; a given {K}shot/{seed}.* is taken"
+
 
 @entlm_cli.command("sample")
+@one_line_errors()
 def sample_cli(
     train_path: Annotated[
-        Path,
-        typer.Argument(
-            metavar="TRAIN",
-            help="Annotated file of any format that `convert` reads",
-            show_default=False,
-        ),
+        Path, arg("TRAIN", "Any file that `convert` reads, or a folder that it wrote")
     ],
-    output_path: OutputArgument,
-    shots: Annotated[
-        int, typer.Option("--shots", help="Entities of every class, exactly")
-    ] = 5,
-    seed: Annotated[
-        int, typer.Option("--seed", help="Seed: the same one gives the same sample")
-    ] = 1,
+    output_path: Annotated[
+        Path, arg("OUT", "File to write, .spacy or .jsonl; of a folder the new folder")
+    ],
+    shots: Annotated[str, opt("--shots", f"Entities of every class, or {ALL}")] = "5",
+    seed: Annotated[int, opt("--seed", _SEED_HELP)] = 1,
+    at_least: Annotated[
+        bool, opt("--at-least", "Take K or a few more, if sentences hold many entities")
+    ] = False,
     keep_negatives: Annotated[
-        bool,
-        typer.Option(
-            "--keep-negatives",
-            help="Also take sentences without entities, as they come",
-        ),
+        bool, opt("--keep-negatives", "Also take sentences without entities")
     ] = False,
     min_words: Annotated[
-        int, typer.Option("--min-words", help="Leave out sentences of fewer words")
+        int, opt("--min-words", "Leave out sentences of fewer words")
     ] = 0,
     lang: LangOption = "en",
     format: FormatOption = "auto",
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Draw sentences that hold exactly K entities of every class.
+
+    Of a folder, train.spacy (the sample) and dev.spacy (the dev part, or else the
+    sample) are written. If there is no exact sample, at least K entities are drawn.
 
     \b
     Example:
       python -m spacy entlm sample train.spacy train-5shot.spacy --shots 5 --seed 1
+      python -m spacy entlm sample corpus sample --shots 5
     """
-    with one_line_errors():
+    if not (shots == ALL or shots.isdigit()):
+        raise DataError(f"--shots is a number or {ALL}, not {shots!r}")
+    if at_least and (keep_negatives or min_words):
+        raise DataError("--at-least goes with --shots and --seed only")
+    is_folder = train_path.is_dir()
+    if is_folder:
+        check_output_folder(output_path, source=train_path, overwrite=overwrite)
+    else:
         check_extension(output_path)
-        check_output(output_path, source=train_path)
-        nlp = blank_pipeline(lang)
-        docs, report = read_docs(train_path, nlp, format=format, progress=progress_bar)
-        sample = sample_exact(
-            docs,
-            shots,
-            seed=seed,
-            keep_negatives=keep_negatives,
-            min_words=min_words,
+        check_output(output_path, source=train_path, overwrite=overwrite)
+    given = train_path / f"{shots}shot" / f"{seed}.spacy"
+    source = _source(train_path, given) if is_folder else train_path
+    docs, report = read_docs(
+        source, blank_pipeline(lang), format=format, progress=progress_bar
+    )
+    echo_lines(report.problems())
+    if not (shots == ALL or source == given):
+        exact = partial(
+            sample_exact, keep_negatives=keep_negatives, min_words=min_words
         )
+        docs = _draw(docs, int(shots), seed, None if at_least else exact, is_folder)
+    if is_folder:
+        _write_folder(docs, train_path / "dev.spacy", output_path)
+    else:
         with write_file(output_path) as temporary:
-            write_docs(sample, temporary)
-        counts = Counter(ent.label_ for doc in sample for ent in doc.ents)
-        echo_lines(
-            [
-                *report.problems(),
-                f"{len(sample):,} sentences, {counts.total():,} entities",
-                *format_counts(counts),
-                f"Wrote {output_path}",
-            ]
-        )
+            write_docs(docs, temporary)
+    counts = Counter(ent.label_ for doc in docs for ent in doc.ents)
+    size = f"{len(docs):,} sentences, {counts.total():,} entities"
+    echo_lines([size, *format_counts(counts), f"Wrote {output_path}"])
+
+
+def _source(corpus: Path, given: Path) -> Path:
+    pool = corpus / "train.spacy"
+    if not given.is_file() and not pool.is_file():
+        name = given.relative_to(corpus).with_suffix(".*")
+        hint = f"has neither a train part nor {name}: add one to the data"
+        raise DataError(hint, path=corpus)
+    return given if given.is_file() else pool
+
+
+def _draw(
+    docs: List[Doc], shots: int, seed: int, exact: Any, falls_back: bool
+) -> List[Doc]:
+    """exact: `sample_exact`, None: not at all. falls_back: if that fails."""
+    try:
+        if exact is not None:
+            return exact(docs, shots, seed=seed)
+    except SamplingError as error:
+        if not falls_back:
+            raise
+        echo_lines([str(error), f"So at least {shots} of every class are taken"])
+    from ..corpus.sampling import sample_at_least  # scipy takes a second
+
+    return list(sample_at_least(docs, shots, seed=seed))
+
+
+def _write_folder(docs: List[Doc], dev: Path, out: Path) -> None:
+    """Without a dev part the training is watched on its own examples: the test part
+    is for the end."""
+    with write_folder(out) as writing:
+        train = writing / "train.spacy"
+        write_docs(docs, train)
+        shutil.copyfile(dev if dev.is_file() else train, writing / "dev.spacy")

@@ -1,48 +1,36 @@
 """The command `search`: label words from annotated text and a masked LM."""
 
-import json
-from dataclasses import asdict
-from functools import partial
+from dataclasses import asdict, dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated, Any, Dict, List, Optional, Tuple
+from typing import Annotated, Any, Dict, List, Optional
 
-import typer
 from spacy.cli._util import setup_gpu
 from spacy.tokens import Doc
 
-from ..corpus.readers import CorpusReport, read_docs
+from ..backbones.names import ENTLM_MINI
+from ..backbones.recommended import LABEL_WORDS_FILE, read_recommended
+from ..corpus.readers import read_docs
 from ..evaluation.label_words.report import casing_advice, make_report, report_path
 from ..files.errors import DataError
-from ..files.file import check_output, write_file
-from ..label_words.counts import (
-    count_docs,
-    fold_counts,
-    merge_counts,
-    read_counts,
-    strip_tags,
-    write_counts,
-)
-from ..label_words.search import (
-    CONFLICT_THRESHOLD,
-    DATA,
-    DATA_LM,
-    LM_TOP_K,
-    METHODS,
-    OUTSIDE,
-    TOP_K,
-    ClassSearch,
-    Counts,
-    SearchSettings,
-    search_label_words,
-)
-from ..label_words.words import LabelWordError
+from ..files.file import check_output, replace_file, write_file
+from ..files.json_lines import dump_json
+from ..files.text import check_file
+from ..label_words import counts, search
+from ..label_words.choice import choose_label_words
+from ..label_words.words import LabelWordError, LabelWords, read_label_words
 from ._util import (
     FormatOption,
+    GpuOption,
     LangOption,
+    OverwriteOption,
+    arg,
     blank_pipeline,
+    check_data_folder,
     echo_lines,
     entlm_cli,
     one_line_errors,
+    opt,
     progress_bar,
 )
 
@@ -51,271 +39,252 @@ PROTOTYPE = "prototype"
 ROWS_SUFFIX = ".rows.safetensors"
 # Words of several pieces that a line about a class shows.
 MAX_SHOWN = 5
-
-AnnotatedArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="ANNOTATED",
-        help="Annotated file of any format that `convert` reads",
-        show_default=False,
-    ),
-]
-WordsArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="OUT.json",
-        help="Label words to write; OUT.report.json tells how they were found",
-        show_default=False,
-    ),
-]
-MethodOption = Annotated[
-    str,
-    typer.Option(
-        "--method",
-        help=f"What ranks the words: {', '.join(METHODS)}; or {PROTOTYPE}: words by "
-        f"data, and rows from features at the classes' words, OUT{ROWS_SUFFIX}",
-    ),
-]
-TopKOption = Annotated[
-    int, typer.Option("--top-k", help="Most words of a class; 1: discrete label words")
-]
-ThresholdOption = Annotated[
-    float,
-    typer.Option(
-        "--threshold",
-        help="A word is out unless more than this share of its occurrences, those "
-        "outside entities counted, has the class",
-    ),
-]
-SmoothingOption = Annotated[
-    bool,
-    typer.Option(
-        "--smoothing",
-        help="data-lm: a word in only one of the two counts counts as 1 in the other",
-    ),
-]
-MaskedOption = Annotated[
-    bool, typer.Option("--masked", help="Mask the word at which the LM predicts")
-]
-BackboneOption = Annotated[
-    Optional[str],
-    typer.Option(
-        "--backbone",
-        help="Masked LM, a folder or a hub name. Words are counted as it reads them, "
-        "and those that it says in one piece come first",
-        show_default=False,
-    ),
-]
-CountsOption = Annotated[
-    Optional[List[Path]],
-    typer.Option(
-        "--lm-counts",
-        metavar="COUNTS.json",
-        help="LM counts, in place of counting; several are added up",
-        show_default=False,
-    ),
-]
-SaveOption = Annotated[
-    Optional[Path],
-    typer.Option(
-        "--save-counts",
-        metavar="COUNTS.json",
-        help="File to write the LM counts to",
-        show_default=False,
-    ),
-]
-LmTopKOption = Annotated[
-    int, typer.Option("--lm-top-k", help="Predictions that count at each word")
-]
-GpuOption = Annotated[int, typer.Option("--gpu-id", help="GPU, or -1 for the CPU")]
+_METHOD_HELP = f"What ranks words: {', '.join(search.METHODS)}; or {PROTOTYPE}"
+_BACKBONE_HELP = 'Masked LM, a folder or a hub name; "" for none'
+_SMOOTHING_HELP = "A word in one of the two counts only counts as 1 in the other"
 
 
 @entlm_cli.command("search")
+@one_line_errors()
 def search_cli(
-    annotated_path: AnnotatedArgument,
-    output_path: WordsArgument,
-    method: MethodOption = DATA_LM,
-    top_k: TopKOption = TOP_K,
-    threshold: ThresholdOption = CONFLICT_THRESHOLD,
-    smoothing: SmoothingOption = False,
-    masked: MaskedOption = False,
-    backbone: BackboneOption = None,
-    lm_counts: CountsOption = None,
-    save_counts: SaveOption = None,
-    lm_top_k: LmTopKOption = LM_TOP_K,
+    annotated_path: Annotated[
+        Path, arg("ANNOTATED", "Annotated file of any format that `convert` reads")
+    ],
+    output_path: Annotated[Path, arg("OUT.json", "Label words to write")],
+    data: Annotated[
+        Optional[Path], opt("--data", f"Folder that may hold {LABEL_WORDS_FILE}")
+    ] = None,
+    backbone: Annotated[str, opt("--backbone", _BACKBONE_HELP)] = ENTLM_MINI,
+    own: Annotated[
+        bool, opt("--own/--no-own", "Take words that the backbone has of its own")
+    ] = True,
+    method: Annotated[str, opt("--method", _METHOD_HELP)] = search.DATA_LM,
+    top_k: Annotated[int, opt("--top-k", "Most words of a class")] = search.TOP_K,
+    threshold: Annotated[
+        float, opt("--threshold", "Least share of a word's occurrences in its class")
+    ] = search.CONFLICT_THRESHOLD,
+    smoothing: Annotated[
+        bool, opt("--smoothing/--no-smoothing", _SMOOTHING_HELP)
+    ] = True,
+    lm_counts: Annotated[
+        Optional[List[Path]], opt("--lm-counts", "LM counts, in place of counting")
+    ] = None,
+    save_counts: Annotated[
+        Optional[Path], opt("--save-counts", "File to write the LM counts to")
+    ] = None,
+    lm_top_k: Annotated[
+        int, opt("--lm-top-k", "Predictions that count at each word")
+    ] = search.LM_TOP_K,
     gpu_id: GpuOption = -1,
     lang: LangOption = "en",
     format: FormatOption = "auto",
+    overwrite: OverwriteOption = False,
 ) -> None:
-    """Search label words: words that a text annotated with a lexicon has in a class,
-    and words that a masked LM predicts there.
+    """Choose label words for the classes of a text that a lexicon annotated.
+
+    They are those in the data folder's label_words.json, if there is one; else the
+    backbone's own, where it has some; else words that the text has in a class (data)
+    and that a masked LM predicts there (lm), ranked by the product (data-lm). Words
+    are counted as the backbone reads them; those of a single piece come first.
+
+    OUT.report.json tells how words were found. OUT.rows.safetensors holds the rows of
+    the method prototype (words by data, rows from features at the words), else none.
 
     \b
     Example:
       python -m spacy entlm search annotated.jsonl label_words.json \\
-        --method data-lm --backbone bert-base-cased
+        --backbone bert-base-cased
     """
-    with one_line_errors():
-        by_features = method == PROTOTYPE
-        ranking = DATA if by_features else method
-        settings = SearchSettings(ranking, top_k, threshold, smoothing)
-        if by_features and backbone is None:
-            raise LabelWordError(f"--method {PROTOTYPE} needs --backbone")
-        given = [read_counts(path) for path in lm_counts or []]
-        _check_options(settings, masked, backbone, bool(given), save_counts is not None)
-        outputs = [output_path, report_path(output_path), save_counts]
-        rows_path = output_path.with_suffix(ROWS_SUFFIX) if by_features else None
-        outputs.append(rows_path)
-        _check_outputs(outputs, [annotated_path, *(lm_counts or [])])
-        reader = None if backbone is None else _load(backbone, gpu_id)
-        docs, corpus = read_docs(
-            annotated_path, blank_pipeline(lang), format=format, progress=progress_bar
-        )
-        data, lm = _count(docs, given, annotated_path)
-        if settings.uses_lm and not given:
-            lm = _count_lm(reader, docs, top_k=lm_top_k, masked=masked)
-        if save_counts is not None:
-            with write_file(save_counts) as temporary:
-                write_counts(lm, temporary)
-        found, classes = _search(data, lm, settings, reader)
-        asked = {
-            **{**asdict(settings), "method": method},
-            **{"annotated": annotated_path, "backbone": backbone, "masked": masked},
-            **{"lm_top_k": lm_top_k, "lm_counts": lm_counts or []},
-        }
-        report = {"settings": asked, **_size(corpus), "classes": classes}
-        if rows_path is not None:
-            words = {label: search.words for label, search in found.items()}
-            _write_rows(reader, docs, words, rows_path)
-        _write(found, report, output_path)
-        echo_lines([*corpus.problems(), *_lines(found, classes, top_k)])
-        echo_lines([f"Wrote {output_path} and {report_path(output_path)}"])
+    ranking = search.DATA if method == PROTOTYPE else method
+    smoothing = smoothing and ranking == search.DATA_LM
+    settings = search.SearchSettings(ranking, top_k, threshold, smoothing)
+    given = [counts.read_counts(path) for path in lm_counts or []]
+    asked = {**asdict(settings), "method": method, "annotated": str(annotated_path)}
+    asked.update(backbone=backbone or None, lm_top_k=lm_top_k)
+    asked["lm_counts"] = [str(path) for path in lm_counts or []]
+    _check_options(asked, save_counts is not None)
+    outputs = [output_path, report_path(output_path), _rows_path(output_path)]
+    outputs += [] if save_counts is None else [save_counts]
+    _check_outputs(outputs, [annotated_path, *(lm_counts or [])], overwrite)
+    words = None if data is None else _words_at_hand(data, annotated_path)
+    if words is not None:
+        _write(output_path, words)
+        return
+    docs, corpus = read_docs(
+        annotated_path, blank_pipeline(lang), format=format, progress=progress_bar
+    )
+    if not corpus.entities:
+        raise DataError("no entity in it: annotate it first", path=annotated_path)
+    setup_gpu(gpu_id, silent=True)
+    found = _Search(docs, settings, backbone, lm_top_k, given)
+    if save_counts is not None:
+        with write_file(save_counts) as temporary:
+            counts.write_counts(found.lm_counts, temporary)
+    brought = read_recommended(backbone).label_words if own and backbone else {}
+    wanted: LabelWords = {ent.label_: [] for doc in docs for ent in doc.ents}
+    words = choose_label_words(wanted, brought, found.words)
+    taken = {label: words[label] for label in words if label not in found.labels}
+    echo_lines([*corpus.problems(), *_own_lines(taken, alone=not found.labels)])
+    if not found.labels:
+        _write(output_path, words)
+        return
+    report = {"settings": asked, "sentences": corpus.docs, "words": corpus.words}
+    report["classes"] = found.report()
+    rows = found.rows() if method == PROTOTYPE else {}
+    echo_lines(found.lines())
+    _write(output_path, words, report, rows)
 
 
-def _check_options(
-    settings: SearchSettings, masked: bool, backbone: Any, given: bool, save: bool
-) -> None:
-    """given: whether there are LM counts; save: whether they shall be written."""
-    if settings.uses_lm and not given and backbone is None:
+def _check_options(asked: Dict[str, Any], save: bool) -> None:
+    method, given = asked["method"], asked["lm_counts"]
+    counts_lm = method not in (search.DATA, PROTOTYPE)
+    if asked["backbone"] is None and method != search.DATA and not given:
+        instead = ", or --lm-counts" if counts_lm else ""
+        raise LabelWordError(f"--method {method} needs --backbone{instead}")
+    if not counts_lm and (given or save):
         raise LabelWordError(
-            f"--method {settings.method} needs --backbone, to count what it predicts, "
-            f"or --lm-counts"
+            "--lm-counts and --save-counts belong to the methods lm and data-lm"
         )
-    if not settings.uses_lm and (given or save or masked):
-        raise LabelWordError(
-            "--lm-counts, --save-counts and --masked belong to the methods lm and "
-            "data-lm"
-        )
-    if given and masked:
-        raise LabelWordError("--masked is about counting: leave out --lm-counts")
 
 
-def _check_outputs(outputs: List[Optional[Path]], sources: List[Path]) -> None:
-    paths = [path for path in outputs if path is not None]
+def _check_outputs(paths: List[Path], sources: List[Path], overwrite: bool) -> None:
     for path in paths:
         for source in sources:
-            check_output(path, source=source)
+            check_output(path, source=source, overwrite=overwrite)
     if len({path.resolve() for path in paths}) < len(paths):
-        raise LabelWordError(
-            f"Two of the outputs are one file: {', '.join(map(str, paths))}"
-        )
+        names = ", ".join(map(str, paths))
+        raise LabelWordError(f"Two of the outputs are one file: {names}")
 
 
-def _load(backbone: str, gpu_id: int) -> Any:
-    """A backbone that reads texts."""
-    from ..model.entlm import load_reader  # torch takes seconds
-
-    setup_gpu(gpu_id, silent=True)
-    return load_reader(backbone)
-
-
-def _count(docs: List[Doc], given: List[Counts], path: Path) -> Tuple[Counts, Counts]:
-    """Data counts, and the LM counts that are given, added up."""
-    data = count_docs(docs)
-    labels = [label for label in data if label != OUTSIDE]
-    if not labels:
-        raise DataError("no entity in it: annotate it first", path=path)
-    return data, merge_counts(strip_tags(counts, labels) for counts in given)
+def _words_at_hand(data: Path, annotated: Path) -> Optional[LabelWords]:
+    """Words of the data, or none where no text is annotated. None: search."""
+    check_data_folder(data)
+    check_file(annotated)
+    given = data / LABEL_WORDS_FILE
+    if given.exists():
+        echo_lines([f"Label words from {given}"])
+        return read_label_words(given)
+    if annotated.stat().st_size:
+        return None
+    echo_lines(["Label words will be the backbone's, or taken from the examples"])
+    return {}
 
 
-def _count_lm(reader: Any, docs: List[Doc], *, top_k: int, masked: bool) -> Counts:
-    from ..label_words.lm_counts import count_predictions
+@dataclass
+class _Search:
+    """Searches words of all classes, once somebody asks for those of some.
 
-    progress = partial(progress_bar, unit="batch")
-    return count_predictions(
-        reader, docs, top_k=top_k, masked=masked, progress=progress
-    )
-
-
-def _search(
-    data: Counts, lm: Counts, settings: SearchSettings, reader: Any
-) -> Tuple[Dict[str, ClassSearch], Dict[str, Any]]:
-    """The words, and the report on them.
-
-    reader (Optional[Reader]): The backbone, in whose form words are compared.
-    RAISES (LabelWordError): If no class has a word.
+    docs (List[Doc]): The text. settings (SearchSettings): Ranking and filters.
+    backbone (str): The masked LM, empty for none. lm_top_k (int): How many of
+    its predictions are counted. given (List[Counts]): What stands in their place.
     """
-    get_pieces = None
-    if reader is not None:
-        data = fold_counts(data, reader.fold_word)
-        lm = fold_counts(lm, reader.fold_word)
-        get_pieces = reader.word_pieces
-    found = search_label_words(data, lm, settings, get_pieces=get_pieces)
-    classes = make_report(found, settings, data, lm)
-    casing = casing_advice(data, lm) if settings.uses_lm else ""
-    if casing:
-        echo_lines([casing])
-    if not any(search.chosen for search in found.values()):
-        reasons = "; ".join(f"{key}: {classes[key]['advice']}" for key in found)
-        raise LabelWordError(f"Found no label word for any class. {reasons}")
-    return found, classes
+
+    docs: List[Doc]
+    settings: search.SearchSettings
+    backbone: str
+    lm_top_k: int
+    given: List[search.Counts]
+    labels: List[str] = field(default_factory=list)
+
+    def words(self, labels: List[str]) -> LabelWords:
+        """Words of some classes, which are noted."""
+        self.labels += labels
+        return {label: self.found[label].words for label in labels}
+
+    @cached_property
+    def reader(self) -> Any:
+        """The backbone, None if there is none."""
+        from ..model.entlm import load_reader  # torch takes seconds
+
+        return load_reader(self.backbone) if self.backbone else None
+
+    @cached_property
+    def lm_counts(self) -> search.Counts:
+        """What the backbone predicts, or what is given in place of it."""
+        from ..label_words.lm_counts import count_predictions
+
+        if self.given or not self.settings.uses_lm:
+            labels = {ent.label_ for doc in self.docs for ent in doc.ents}
+            return counts.merge_counts(counts.strip_tags(c, labels) for c in self.given)
+        count = partial(count_predictions, progress=partial(progress_bar, unit="batch"))
+        return count(self.reader, self.docs, top_k=self.lm_top_k)
+
+    @cached_property
+    def found(self) -> Dict[str, search.ClassSearch]:
+        """What was found for all classes."""
+        self.data, self.lm = counts.count_docs(self.docs), self.lm_counts
+        pieces = None
+        if self.reader is not None:
+            pieces, fold = self.reader.word_pieces, self.reader.fold_word
+            self.data = counts.fold_counts(self.data, fold)
+            self.lm = counts.fold_counts(self.lm, fold)
+        found = search.search_label_words(
+            self.data, self.lm, self.settings, get_pieces=pieces
+        )
+        if self.settings.uses_lm and casing_advice(self.data, self.lm):
+            echo_lines([casing_advice(self.data, self.lm)])
+        if not any(entry.chosen for entry in found.values()):
+            report = make_report(found, self.settings, self.data, self.lm)
+            reasons = "; ".join(f"{key}: {report[key]['advice']}" for key in found)
+            raise LabelWordError(f"Found no label word for any class. {reasons}")
+        return found
+
+    def report(self) -> Dict[str, Any]:
+        """What is known of the words that were asked for."""
+        found = {label: self.found[label] for label in self.labels}
+        return make_report(found, self.settings, self.data, self.lm)
+
+    def rows(self) -> Dict[str, Any]:
+        """Rows from features at the classes' words."""
+        from ..label_words.prototypes import find_prototypes
+
+        words = {label: self.found[label].words for label in self.labels}
+        bar = partial(progress_bar, unit="batch")
+        return find_prototypes(self.reader, self.docs, words, progress=bar)
+
+    def lines(self) -> List[str]:
+        """The words, and what is lacking."""
+        found = {label: self.found[label] for label in self.labels}
+        width = max(len(label) for label in found)
+        lines = [f"  {k:<{width}} {', '.join(found[k].words) or '-'}" for k in found]
+        for label, entry in self.report().items():
+            chosen = found[label].chosen
+            if entry["advice"]:
+                lacking = f"{len(chosen)} of {self.settings.top_k} words"
+                lines.append(f"{label} has {lacking}: {entry['advice']}")
+            several = [word for word in chosen if len(word.pieces or "1") > 1]
+            if several:
+                shown = [f"{w.word} [{' '.join(w.pieces or [])}]" for w in several]
+                more = ", ..." if len(shown) > MAX_SHOWN else ""
+                lines.append(
+                    f"{label}: {len(several)} words are no single piece of the "
+                    f"vocabulary: {', '.join(shown[:MAX_SHOWN])}{more}"
+                )
+        return lines
 
 
-def _size(corpus: CorpusReport) -> Dict[str, int]:
-    return {"sentences": corpus.docs, "words": corpus.words}
+def _own_lines(words: LabelWords, *, alone: bool) -> List[str]:
+    """The words that are the backbone's. alone (bool): Whether all are."""
+    end = ": nothing is searched" if alone else ", which are taken"
+    lines = [f"  {label} {', '.join(words[label])}" for label in words]
+    head = f"The backbone has words of its own for {', '.join(words)}{end}"
+    return [head, *lines] if words else []
 
 
-def _write(found: Dict[str, ClassSearch], report: Dict[str, Any], path: Path) -> None:
-    words = {label: search.words for label, search in found.items()}
-    for value, target in ((report, report_path(path)), (words, path)):
-        text = json.dumps(value, ensure_ascii=False, indent=1, default=str)
-        with write_file(target) as temporary:
-            temporary.write_text(text + "\n", encoding="utf8")
+def _rows_path(path: Path) -> Path:
+    return path.with_suffix(ROWS_SUFFIX)
 
 
-def _write_rows(
-    reader: Any, docs: List[Doc], words: Dict[str, List[str]], path: Path
+def _write(
+    path: Path, words: LabelWords, report: Any = None, rows: Optional[Dict] = None
 ) -> None:
-    from ..label_words.prototypes import find_prototypes, write_label_rows
+    """Write the words and what belongs to them; nothing of an earlier search stays."""
+    from ..label_words.prototypes import write_label_rows
 
-    progress = partial(progress_bar, unit="batch")
-    rows = find_prototypes(reader, docs, words, progress=progress)
-    with write_file(path) as temporary:
-        write_label_rows(rows, temporary)
-    echo_lines([f"Wrote {path}: rows of {', '.join(rows)}"])
-
-
-def _lines(
-    found: Dict[str, ClassSearch], classes: Dict[str, Any], top_k: int
-) -> List[str]:
-    """The words of each class, and what is lacking, for people."""
-    width = max(len(label) for label in found)
-    lines = [
-        f"  {label:<{width}} {', '.join(search.words) or '-'}"
-        for label, search in found.items()
-    ]
-    for label, search in found.items():
-        if classes[label]["advice"]:
-            lines.append(
-                f"{label} has {len(search.chosen)} of {top_k} words: "
-                f"{classes[label]['advice']}"
-            )
-        several = [word for word in search.chosen if len(word.pieces or "1") > 1]
-        if several:
-            shown = [f"{w.word} [{' '.join(w.pieces or [])}]" for w in several]
-            more = ", ..." if len(shown) > MAX_SHOWN else ""
-            lines.append(
-                f"{label}: {len(several)} words are no single piece of the "
-                f"vocabulary: {', '.join(shown[:MAX_SHOWN])}{more}"
-            )
-    return lines
+    with write_file(_rows_path(path)) as temporary:
+        write_label_rows(rows or {}, temporary)
+    report_path(path).unlink(missing_ok=True)
+    if report is not None:
+        replace_file(report_path(path), dump_json(report))
+    replace_file(path, dump_json(words))
+    echo_lines([f"Wrote {path}" + (f"; rows of {', '.join(rows)}" if rows else "")])

@@ -1,10 +1,12 @@
-"""Exact K-shot sampling (Ma et al. 2022, Appendix, Algorithm 1)."""
+"""K-shot sampling: the greedy draw of Ma et al. 2022 (Appendix, Algorithm 1), and an
+integer program where that finds no sample."""
 
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
-from typing import Iterable, List, Sequence
+from typing import Dict, Iterable, List, Optional, Sequence, Tuple
 
+import numpy
 from spacy.attrs import ENT_IOB
 from spacy.tokens import Doc
 
@@ -12,6 +14,7 @@ from ..files.errors import DataError
 
 # The greedy pass can fail for an unlucky order although K is possible.
 MAX_SHUFFLES = 100
+MAX_SECONDS = 30.0
 _ENT_IOB_MISSING = 0
 
 
@@ -22,12 +25,6 @@ class SamplingError(DataError):
 @dataclass(frozen=True)
 class _Candidate:
     doc: Doc
-    counts: Counter[str]
-
-
-@dataclass(frozen=True)
-class _Sample:
-    chosen: List[int]
     counts: Counter[str]
 
 
@@ -43,8 +40,9 @@ def sample_exact(
 
     The sentences are shuffled and taken in turn unless a class would go over K, until
     all classes have K. If that fails, up to MAX_SHUFFLES shuffles are tried, and then
-    as many in which the sentences of rare classes come first. The classes are all
-    labels in docs. Docs with missing annotation are left out.
+    as many in which the sentences of rare classes come first. If these fail, an integer
+    program finds a sample, if there is one. The classes are all labels in docs. Docs
+    with missing annotation are left out.
 
     docs (Iterable[Doc]): Annotated sentences.
     shots (int): K, entities per class, at least 1.
@@ -53,13 +51,11 @@ def sample_exact(
     min_words (int): Leave out sentences of fewer words.
     RETURNS (List[Doc]): The sample, in the order in which it was drawn.
     RAISES (ValueError): If shots or min_words are out of range.
-    RAISES (SamplingError): If there are no entities, or K was not reached.
+    RAISES (SamplingError): If there are no entities, or no such sample.
     """
-    if shots < 1:
-        raise ValueError(f"shots must be at least 1, not {shots}")
     if min_words < 0:
         raise ValueError(f"min_words must be 0 or more, not {min_words}")
-    pool = [_Candidate(doc, Counter(ent.label_ for ent in doc.ents)) for doc in docs]
+    pool, classes = _read_pool(docs, shots)
     usable = [
         candidate
         for candidate in pool
@@ -68,45 +64,88 @@ def sample_exact(
         and len(candidate.doc) >= min_words
         and _is_complete(candidate.doc)
     ]
-    sample = _draw(pool, usable, shots, random.Random(seed))
-    return [usable[i].doc for i in sample.chosen]
+    _check_enough(pool, usable, classes, shots, exact=True)
+    rng = random.Random(seed)
+    chosen = _try_shuffles(usable, classes, shots, rng)
+    if chosen is None:
+        chosen = _solve(usable, classes, (shots, shots), rng)
+        if keep_negatives:
+            negatives = [i for i, c in enumerate(usable) if not c.counts]
+            share = len(negatives) / (len(usable) - len(negatives))
+            chosen += rng.sample(
+                negatives, min(len(negatives), round(share * len(chosen)))
+            )
+            rng.shuffle(chosen)
+    return [usable[i].doc for i in chosen]
+
+
+def sample_at_least(docs: Iterable[Doc], shots: int, *, seed: int) -> List[Doc]:
+    """Draw the fewest sentences that hold K entities of every class or more, and of
+    these the ones with the fewest entities: for sentences so full of entities that
+    none hold exactly K.
+
+    docs (Iterable[Doc]): Annotated sentences; those with missing annotation are left
+        out.
+    shots (int): K, at least 1. seed (int): Seed of the choice among equals.
+    RETURNS (List[Doc]): The sample, in an order drawn with the seed.
+    RAISES (ValueError): If shots are out of range.
+    RAISES (SamplingError): If there are fewer than K entities of a class.
+    """
+    pool, classes = _read_pool(docs, shots)
+    usable = [c for c in pool if c.counts and _is_complete(c.doc)]
+    _check_enough(pool, usable, classes, shots, exact=False)
+    chosen = _solve(usable, classes, (shots, numpy.inf), random.Random(seed))
+    return [usable[i].doc for i in chosen]
+
+
+def _read_pool(docs: Iterable[Doc], shots: int) -> Tuple[List[_Candidate], List[str]]:
+    if shots < 1:
+        raise ValueError(f"shots must be at least 1, not {shots}")
+    pool = [_Candidate(doc, Counter(ent.label_ for ent in doc.ents)) for doc in docs]
+    classes = sorted({label for candidate in pool for label in candidate.counts})
+    if not classes:
+        raise SamplingError(
+            f"no entities in {len(pool)} sentences: sample from annotated data"
+        )
+    return pool, classes
 
 
 def _is_complete(doc: Doc) -> bool:
     return len(doc) > 0 and _ENT_IOB_MISSING not in doc.to_array(ENT_IOB)
 
 
-def _draw(
-    pool: Sequence[_Candidate],
-    usable: Sequence[_Candidate],
-    shots: int,
-    rng: random.Random,
-) -> _Sample:
-    classes = sorted({label for candidate in pool for label in candidate.counts})
-    if not classes:
-        raise SamplingError(
-            f"no entities in {len(pool)} sentences: sample from annotated data"
-        )
-    n_left_out = sum(bool(c.counts) for c in pool)
-    n_left_out -= sum(bool(c.counts) for c in usable)
-    available = _total(candidate.counts for candidate in usable)
-    # Where a class has too few in all, no order can help.
-    if _lacking(available, classes, shots):
-        text = _describe("there are", available, classes, shots, n_left_out)
-        raise SamplingError(text)
-    sample = _try_shuffles(usable, classes, shots, rng)
-    if _lacking(sample.counts, classes, shots):
-        found = f"the best of {2 * MAX_SHUFFLES} shuffles has"
-        text = _describe(found, sample.counts, classes, shots, n_left_out)
-        raise SamplingError(text)
-    return sample
-
-
-def _total(parts: Iterable[Counter[str]]) -> Counter[str]:
+def _total(parts: Iterable[_Candidate]) -> Counter[str]:
     total: Counter[str] = Counter()
     for part in parts:
-        total.update(part)
+        total.update(part.counts)
     return total
+
+
+def _check_enough(
+    pool: Sequence[_Candidate],
+    usable: Sequence[_Candidate],
+    classes: Sequence[str],
+    shots: int,
+    *,
+    exact: bool,
+) -> None:
+    counts = _total(usable)
+    lacking = [f"{c}: {counts[c]} of {shots}" for c in classes if counts[c] < shots]
+    if not lacking:
+        return
+    n_left_out = sum(bool(c.counts) for c in pool) - sum(bool(c.counts) for c in usable)
+    left_out = (
+        f" ({n_left_out} sentences with entities left out: too short, not fully "
+        f"annotated, or more than {shots} of a class)"
+        if n_left_out
+        else ""
+    )
+    or_more = "take a few more with --at-least, " if exact and n_left_out else ""
+    raise SamplingError(
+        f"cannot draw {shots} entities of every class: there are {', '.join(lacking)}"
+        f"{left_out}. Lower --shots, add examples of these classes, {or_more}or use "
+        "all with --shots all"
+    )
 
 
 def _try_shuffles(
@@ -114,22 +153,19 @@ def _try_shuffles(
     classes: Sequence[str],
     shots: int,
     rng: random.Random,
-) -> _Sample:
-    """Return the first sample that is complete, or else the fullest one."""
-    best = _Sample([], Counter())
-    available = _total(candidate.counts for candidate in usable)
+) -> Optional[List[int]]:
+    """Return the first sample that is complete, None if there is none."""
+    available = _total(usable)
     order = list(range(len(usable)))
     for attempt in range(2 * MAX_SHUFFLES):
         rng.shuffle(order)
         turns = (
             order if attempt < MAX_SHUFFLES else _rare_first(usable, order, available)
         )
-        sample = _take_greedily(usable, turns, classes, shots)
-        if sample.counts.total() > best.counts.total():
-            best = sample
-        if not _lacking(best.counts, classes, shots):
-            break
-    return best
+        chosen = _take_greedily(usable, turns, classes, shots)
+        if chosen is not None:
+            return chosen
+    return None
 
 
 def _rare_first(
@@ -152,46 +188,60 @@ def _take_greedily(
     order: Iterable[int],
     classes: Sequence[str],
     shots: int,
-) -> _Sample:
+) -> Optional[List[int]]:
     chosen: List[int] = []
     counts: Counter[str] = Counter()
-    n_wanted = shots * len(classes)
-    n_taken = 0
+    n_lacking = shots * len(classes)
     for i in order:
         added = usable[i].counts
         if any(counts[label] + n > shots for label, n in added.items()):
             continue
         chosen.append(i)
         counts.update(added)
-        n_taken += added.total()
-        if n_taken == n_wanted:
-            break
-    return _Sample(chosen, counts)
+        n_lacking -= added.total()
+        if n_lacking == 0:
+            return chosen
+    return None
 
 
-def _lacking(counts: Counter[str], classes: Iterable[str], shots: int) -> List[str]:
-    return [label for label in classes if counts[label] < shots]
-
-
-def _describe(
-    found: str,
-    counts: Counter[str],
+def _solve(
+    usable: Sequence[_Candidate],
     classes: Sequence[str],
-    shots: int,
-    n_left_out: int,
-) -> str:
-    lacking = ", ".join(
-        f"{label}: {counts[label]} of {shots}"
-        for label in _lacking(counts, classes, shots)
+    bounds: Tuple[float, float],
+    rng: random.Random,
+) -> List[int]:
+    """Find sentences whose entities of every class lie within bounds.
+
+    Sentences with the same counts are one variable: how many of them are taken.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    groups: Dict[Tuple[int, ...], List[int]] = defaultdict(list)
+    for i, candidate in enumerate(usable):
+        if candidate.counts:
+            groups[tuple(candidate.counts[label] for label in classes)].append(i)
+    held = numpy.array(list(groups)).T
+    costs = numpy.array([rng.random() for _ in groups])
+    if bounds[1] == numpy.inf:
+        # A sentence costs more than all entities that a sample may have beyond K.
+        n_most = int(held.sum()) + 1
+        costs = n_most + held.sum(axis=0) + costs / n_most
+    found = milp(
+        costs,
+        integrality=numpy.ones(len(groups)),
+        bounds=Bounds(0, [len(members) for members in groups.values()]),
+        constraints=LinearConstraint(held, *bounds),
+        options={"time_limit": MAX_SECONDS},
     )
-    left_out = (
-        f" ({n_left_out} sentences with entities left out: too short, not fully "
-        f"annotated, or more than {shots} of a class)"
-        if n_left_out
-        else ""
-    )
-    return (
-        f"cannot draw exactly {shots} entities of every class: {found} "
-        f"{lacking}{left_out}. Lower --shots, add examples of these classes, or use "
-        "every example with the project's `train-all` workflow"
-    )
+    if found.x is None:
+        why = "there is no such sample" if found.status == 2 else "none was found"
+        raise SamplingError(
+            f"cannot draw exactly {bounds[0]} entities of every class: sentences hold "
+            f"too many at once, {why}. Take a few more with --at-least, or another "
+            "number of --shots"
+        )
+    chosen = []
+    for members, n_taken in zip(groups.values(), found.x):
+        chosen += rng.sample(members, round(n_taken))
+    rng.shuffle(chosen)
+    return chosen

@@ -1,6 +1,6 @@
 """Neighbouring words of one class are one entity: the IO scheme."""
 
-from typing import Callable, Iterable, List, Optional, Tuple
+from typing import Callable, Iterable, List, Tuple
 
 import numpy
 from spacy.tokens import Doc
@@ -38,23 +38,18 @@ class IODecoder:
         return self
 
 
-def find_entities(
-    scores: LabelScores, docs: List[Doc], begins: Optional[numpy.ndarray] = None
-) -> List[DocEntities]:
+def find_entities(scores: LabelScores, docs: List[Doc]) -> List[DocEntities]:
     """Neighbouring words of one class are one entity, as `IODecoder` says.
 
     scores (LabelScores): Best class and confidence of all words of the Docs.
     docs (List[Doc]): The Docs.
-    begins (Optional): bool (n_words), words that begin an entity even where the word
-        before has the same class.
     """
     best, confidence = to_host(scores)
     decoded = []
     start = 0
     for doc, length in zip(docs, scores.lengths):
         words = slice(start, start + length)
-        first = None if begins is None else begins[words]
-        decoded.append(_entities(doc, best[words], confidence[words], first))
+        decoded.append(_entities(doc, best[words], confidence[words]))
         start += length
     return decoded
 
@@ -70,12 +65,7 @@ def to_host(scores: LabelScores) -> Tuple[numpy.ndarray, numpy.ndarray]:
     return both[0].astype("int64"), both[1]
 
 
-def _entities(
-    doc: Doc,
-    best: numpy.ndarray,
-    confidence: numpy.ndarray,
-    begins: Optional[numpy.ndarray],
-) -> DocEntities:
+def _entities(doc: Doc, best: numpy.ndarray, confidence: numpy.ndarray) -> DocEntities:
     spans: List[Tuple[int, int, int]] = []
     confidences: List[float] = []
     start = end = -1
@@ -92,8 +82,7 @@ def _entities(
     for i in numpy.flatnonzero(best >= 0).tolist():
         if doc[i].is_space:
             continue
-        begun = begins is not None and begins[i]
-        if label == best[i] and not begun and _joined(doc, previous, i):
+        if label == best[i] and _joined(doc, previous, i):
             end, total, n_words = i + 1, total + float(confidence[i]), n_words + 1
         else:
             close()

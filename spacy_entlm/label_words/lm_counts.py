@@ -11,7 +11,6 @@ from tokenizers.models import WordPiece
 
 from .reader import CHUNK_WORDS, NO_CLASS, Progress, Reader, word_classes
 from .search import LM_TOP_K, Counts
-from .words import LabelWordError
 
 # Function words and punctuation that do not count; the paper's authors' list.
 NOT_COUNTED = frozenset([*",:;'\"/.()?-", "and", "or", "the", "a", "of"])
@@ -30,7 +29,6 @@ def count_predictions(
     docs: Iterable[Doc],
     *,
     top_k: int = LM_TOP_K,
-    masked: bool = False,
     max_batch_pieces: int = MAX_BATCH_PIECES,
     progress: Optional[Progress] = None,
 ) -> Counts:
@@ -44,21 +42,17 @@ def count_predictions(
     reader (Reader): The masked LM.
     docs (Iterable[Doc]): With their entities in doc.ents.
     top_k (int): How many predictions count at each word.
-    masked (bool): Whether the LM reads a word's pieces masked, one word at a time;
-        then it may also predict the word itself. Else it reads the text as it is.
     max_batch_pieces (int): Most pieces of a batch, padding counted.
     progress (Optional[Progress]): Called with the list of batches of Docs, returns
         what to iterate over in its place.
     RETURNS (Dict[str, Counter]): Per class, in order of first appearance, how often
         each piece was predicted. Pieces are spelled as words, those that begin no
         word with "##" before them.
-    RAISES (ValueError): If the LM has not so many pieces, or no mask to read.
+    RAISES (ValueError): If the LM has not so many pieces.
     """
     tokenizer = reader.tokenizer
     if not 1 <= top_k <= len(tokenizer):
         raise ValueError(f"top_k must be from 1 to {len(tokenizer)}, not {top_k}")
-    if masked and tokenizer.mask_token_id is None:
-        raise LabelWordError("The backbone's tokenizer has no mask: count unmasked")
     docs = list(docs)
     names = {ent.label: ent.label_ for doc in docs for ent in doc.ents}
     chunks = list(minibatch_by_words((doc for doc in docs if doc.ents), CHUNK_WORDS))
@@ -68,7 +62,6 @@ def count_predictions(
         pieces = reader.read_words(
             chunk,
             wanted=classes != NO_CLASS,
-            masked=masked,
             max_batch_pieces=max_batch_pieces,
         )
         predicted = [
@@ -82,18 +75,17 @@ def count_predictions(
         read = pieces.piece_ids[in_text].tolist()
         for class_, piece, best in zip(classes[words[in_text]].tolist(), read, rows):
             tally.update((class_, piece, each) for each in best)
-    return _spelled_counts(tally, list(names.values()), tokenizer, masked)
+    return _spelled_counts(tally, list(names.values()), tokenizer)
 
 
 def _spelled_counts(
-    tally: "Counter[Prediction]", labels: List[str], tokenizer: Any, masked: bool
+    tally: "Counter[Prediction]", labels: List[str], tokenizer: Any
 ) -> Counts:
     counts: Counts = {label: Counter() for label in labels}
     words: Dict[int, str] = {}
     for (class_, read, predicted), count in tally.items():
         piece = tokenizer.convert_ids_to_tokens(predicted)
-        # What a masked word's place is called says nothing of the word.
-        if not masked and piece in tokenizer.convert_ids_to_tokens(read):
+        if piece in tokenizer.convert_ids_to_tokens(read):
             continue
         if predicted not in words:
             words[predicted] = piece_as_word(piece, tokenizer)

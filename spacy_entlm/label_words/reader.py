@@ -46,7 +46,6 @@ class Reader(Protocol):
         docs: List[Doc],
         *,
         wanted: Optional[numpy.ndarray] = None,
-        masked: bool = False,
         max_batch_pieces: Optional[int] = None,
     ) -> WordFeatures:
         """Features of words, in no particular order. wanted: bool (n_words)."""

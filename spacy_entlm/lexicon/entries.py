@@ -3,7 +3,7 @@
 import unicodedata
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 # The longest of 860,000 names of people, places, films and products has 17 words; a
 # line with many more is a sentence or a table that lost its line ends.
@@ -71,11 +71,8 @@ class LexiconReport:
             examples.append(shown if line is None else f"{shown}, line {line}")
 
     def update(self, other: "LexiconReport") -> None:
-        """Add what was left out of another lexicon.
-
-        other (LexiconReport): Its labels are not added: merged entries are counted
-            when they are merged.
-        """
+        """Add what was left out of another lexicon; its labels are counted when the
+        entries are merged."""
         self.duplicates += other.duplicates
         self.unmapped.update(other.unmapped)
         self.left_out.update(other.left_out)
@@ -192,17 +189,15 @@ def _weigh(weight: Optional[float], *, none: float = 0.0) -> float:
     return none if weight is None else weight
 
 
-def find_ambiguous(entries: Iterable[Entry]) -> Dict[str, Dict[str, Optional[float]]]:
+def find_ambiguous(entries: Sequence[Entry]) -> Dict[str, Dict[str, Optional[float]]]:
     """Find the names that stand under several labels.
 
-    entries (Iterable[Entry]): A lexicon without duplicates.
+    entries (Sequence[Entry]): A lexicon without duplicates.
     RETURNS (Dict[str, Dict[str, Optional[float]]]): Name -> label -> weight.
     """
-    first: Dict[str, Entry] = {}
+    counts = Counter(entry.name for entry in entries)
     several: Dict[str, Dict[str, Optional[float]]] = defaultdict(dict)
     for entry in entries:
-        known = first.setdefault(entry.name, entry)
-        if known.label != entry.label:
-            several[entry.name][known.label] = known.weight
+        if counts[entry.name] > 1:
             several[entry.name][entry.label] = entry.weight
     return dict(several)

@@ -1,11 +1,11 @@
 """Label maps: from the types of a lexicon to the classes that are wanted."""
 
-import json
 import re
 from pathlib import Path
 from typing import Dict, Iterable, Tuple
 
 from ..files.errors import DataError
+from ..files.json_lines import read_json
 
 # Several pairs may stand in one option.
 _GAP = re.compile(r"[,\s]+")
@@ -24,7 +24,7 @@ def read_label_map(values: Iterable[str]) -> Dict[str, str]:
     label_map: Dict[str, str] = {}
     for value in values:
         if value.lower().endswith(".json"):
-            pairs = _read_json(Path(value))
+            pairs = _read_pairs(Path(value))
         else:
             pairs = dict(_parse_pair(pair) for pair in _GAP.split(value) if pair)
         for type_, label in pairs.items():
@@ -46,14 +46,8 @@ def _parse_pair(pair: str) -> Tuple[str, str]:
     return type_, check_label(label)
 
 
-def _read_json(path: Path) -> Dict[str, str]:
-    try:
-        pairs = json.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError as error:
-        raise DataError("no such file: check the path", path=path) from error
-    # Also a file that is not UTF-8, and brackets nested without end.
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"no JSON file ({error})", path=path) from error
+def _read_pairs(path: Path) -> Dict[str, str]:
+    pairs = read_json(path)
     if not isinstance(pairs, dict) or not all(
         isinstance(label, str) for label in pairs.values()
     ):

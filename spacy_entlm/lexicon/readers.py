@@ -1,17 +1,53 @@
 """Lexicon files of any supported form to entries."""
 
+import csv
 import sys
 from pathlib import Path
-from typing import Dict, List, Mapping, Optional, Tuple, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 
 from ..files.errors import DataError
-from ..files.text import read_lines
-from .entries import UNLABELLED, Entry, LexiconReport, add_entry, clean_name
-from .formats import PARSERS, Row, lexicon_format
+from ..files.json_lines import load_object
+from ..files.text import Line, read_lines, unpacked_extension
+from .entries import (
+    ODD_PATTERNS,
+    UNLABELLED,
+    Entry,
+    LexiconReport,
+    add_entry,
+    clean_name,
+)
 from .labels import check_label
 
+JSONL, TSV, CSV, LIST = "jsonl", "tsv", "csv", "list"
+FORMATS = (JSONL, TSV, CSV, LIST)
+_EXTENSIONS = {
+    **{".jsonl": JSONL, ".tsv": TSV, ".csv": CSV},
+    **{".txt": LIST, ".list": LIST, ".lst": LIST},
+}
+# Columns where no header names them; with three, a number is a weight.
+_COLUMNS = ("name", "label", "weight", "source")
+_THREE_COLUMNS = ("name", "label", "source")
+_SYNONYMS = {"type": "label"}
+# Keys of spaCy's token patterns that say nothing but the word.
+_WORD_KEYS = frozenset({"ORTH", "TEXT", "LOWER"})
 # As many of the file's types as an error about the label map lists.
 _N_TYPES_SHOWN = 10
+
+# A line number, and what the line says of "name", "label", "weight" and "source".
+Row = Tuple[int, Dict[str, Any]]
+Parser = Callable[[Iterable[Line], Path], Iterator[Row]]
 
 
 def read_lexicon(
@@ -39,13 +75,16 @@ def read_lexicon(
         or holds none of the types of the label map.
     """
     path = Path(path)
-    parse = PARSERS[lexicon_format(path, format)]
+    parse = _PARSERS[_format_of(path, format)]
     if label is not None:
         check_label(label)
     report = LexiconReport()
     entries: Dict[Tuple[str, str], Entry] = {}
-    for row in parse(read_lines(path), path, report):
-        entry = _make_entry(row, label, label_map, path, report)
+    for number, values in parse(read_lines(path), path):
+        try:
+            entry = _make_entry(values, number, label, label_map, report)
+        except DataError as error:
+            raise DataError(str(error), path=path, line=number) from error
         if entry is not None:
             add_entry(entries, entry, report)
     if not entries:
@@ -54,38 +93,164 @@ def read_lexicon(
     return list(entries.values()), report
 
 
+def _format_of(path: Path, format: Optional[str]) -> str:
+    if format not in (None, "auto"):
+        if format not in FORMATS:
+            raise DataError(
+                f"unknown format {format!r}: choose auto, {', '.join(FORMATS)}"
+            )
+        return format
+    extension = unpacked_extension(path)
+    if extension not in _EXTENSIONS:
+        raise DataError(
+            f"unknown extension {extension!r}: rename the lexicon to one of "
+            f"{' '.join(_EXTENSIONS)} (packed with .xz or .gz or not)",
+            path=path,
+        )
+    return _EXTENSIONS[extension]
+
+
+def _parse_list(lines: Iterable[Line], path: Path) -> Iterator[Row]:
+    return ((number, {"name": line}) for number, line in lines if line.strip())
+
+
+def _parse_tsv(lines: Iterable[Line], path: Path) -> Iterator[Row]:
+    """Columns between tabs; quotes are part of a name."""
+    cells = ((number, line.split("\t")) for number, line in lines if line.strip())
+    return _name_cells(cells, path)
+
+
+def _parse_csv(lines: Iterable[Line], path: Path) -> Iterator[Row]:
+    reader = csv.reader((line + "\n" for _, line in lines), strict=True)
+    try:
+        yield from _name_cells(((reader.line_num, c) for c in reader if c), path)
+    except csv.Error as error:
+        raise DataError(
+            f"broken CSV ({error}): close the quotes, and double those inside a name",
+            path=path,
+            line=reader.line_num,
+        ) from error
+
+
+def _name_cells(rows: Iterable[Tuple[int, List[str]]], path: Path) -> Iterator[Row]:
+    header: Optional[Sequence[str]] = None
+    for i, (number, cells) in enumerate(rows):
+        if i == 0:
+            names = [cell.strip().lower() for cell in cells]
+            names = [_SYNONYMS.get(name, name) for name in names]
+            # A lexicon may hold the word "name" as a name, but not "label" beside it.
+            if {"name", "label"} <= set(names):
+                header = names
+                continue
+        columns = header or _COLUMNS
+        if header is None and len(cells) == 3 and _number(cells[2]) is None:
+            columns = _THREE_COLUMNS
+        if len(cells) > len(columns):
+            raise DataError(
+                f"{len(cells)} columns: a line holds {', '.join(_COLUMNS)}, or what a "
+                "first line with these names says",
+                path=path,
+                line=number,
+            )
+        values: Dict[str, Any] = dict(zip(columns, cells))
+        weight = values.pop("weight", "")
+        if weight.strip():
+            values["weight"] = weight if _number(weight) is None else _number(weight)
+        yield number, values
+
+
+def _number(value: str) -> Optional[float]:
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def _parse_jsonl(lines: Iterable[Line], path: Path) -> Iterator[Row]:
+    form = '{"name": ..., "label": ...}'
+    for number, line in lines:
+        if line.strip():
+            yield number, load_object(line, path, number, form=form)
+
+
+_PARSERS: Dict[str, Parser] = {
+    JSONL: _parse_jsonl,
+    TSV: _parse_tsv,
+    CSV: _parse_csv,
+    LIST: _parse_list,
+}
+
+
 def _make_entry(
-    row: Row,
+    values: Dict[str, Any],
+    line: int,
     label: Optional[str],
     label_map: Optional[Mapping[str, str]],
-    path: Path,
     report: LexiconReport,
 ) -> Optional[Entry]:
-    name, problem = clean_name(row.name)
-    own = (row.label or "").strip()
+    """The entry of a line, None if it is left out."""
+    if "name" not in values and "pattern" in values:
+        values["name"] = _pattern_to_name(values["pattern"])
+        if values["name"] is None:
+            report.leave_out(ODD_PATTERNS, str(values["pattern"]), line)
+            return None
+    _check_types(values)
+    name, problem = clean_name(values["name"])
+    own = (values.get("label") or "").strip()
     if problem is None and not own and label is None:
         problem = UNLABELLED
     if problem is not None:
-        report.leave_out(problem, row.name, row.line)
+        report.leave_out(problem, values["name"], line)
+        return None
+    if own and label_map is not None and own not in label_map:
+        report.unmapped[own] += 1
         return None
     if not own:
         chosen = str(label)
-    elif label_map is None:
-        chosen = _checked(own, path, row.line)
-    elif own in label_map:
-        chosen = label_map[own]
     else:
-        report.unmapped[own] += 1
-        return None
-    # Few different ones, each in hundreds of thousands of entries.
-    return Entry(name, sys.intern(chosen), row.weight, sys.intern(row.source))
+        chosen = check_label(own) if label_map is None else label_map[own]
+    weight = values.get("weight")
+    # Few different labels and sources, each in hundreds of thousands of entries.
+    return Entry(
+        name,
+        sys.intern(chosen),
+        None if weight is None else float(weight),
+        sys.intern(values.get("source") or ""),
+    )
 
 
-def _checked(label: str, path: Path, line: int) -> str:
-    try:
-        return check_label(label)
-    except DataError as error:
-        raise DataError(str(error), path=path, line=line) from error
+def _check_types(values: Dict[str, Any]) -> None:
+    weight = values.get("weight")
+    problem = None
+    if not isinstance(values.get("name"), str):
+        problem = f'no "name" that is a string (keys: {list(values)})'
+    for key in ("label", "source"):
+        if not isinstance(values.get(key) or "", str):
+            problem = f'"{key}" is {values[key]!r}, which is no string'
+    if weight is not None:
+        # bool is a kind of int, but true is no weight.
+        if isinstance(weight, bool) or not isinstance(weight, (int, float)):
+            problem = f"weight {weight!r} is no number"
+        elif not 0 <= weight <= sys.float_info.max:
+            problem = f"weight {str(weight)[:20]} must be 0 or more, and finite"
+    if problem is not None:
+        raise DataError(
+            f'{problem}: write {{"name": "Lima", "label": "LOC"}}, if you like with '
+            '"weight" and "source"'
+        )
+
+
+def _pattern_to_name(pattern: Any) -> Optional[str]:
+    tokens = [{"ORTH": pattern}] if isinstance(pattern, str) else pattern
+    words = []
+    for token in tokens if isinstance(tokens, list) else ():
+        if not isinstance(token, dict) or len(token) != 1:
+            return None
+        ((key, word),) = token.items()
+        if str(key).upper() not in _WORD_KEYS or not isinstance(word, str):
+            return None
+        words.append(word)
+    return " ".join(words) if words else None
 
 
 def _explain_nothing(

@@ -7,6 +7,7 @@ from typing import Dict, List, Tuple
 from spacy.scorer import PRFScore
 from spacy.tokens import Doc
 
+from ..corpus.report import format_counts
 from .match import Matches
 
 # So many show at a glance which names should be stop words.
@@ -35,11 +36,7 @@ class MatchReport:
     ambiguous: Counter[str] = field(default_factory=Counter)
 
     def add(self, n_words: int, matches: Matches) -> None:
-        """Add what was found in a text.
-
-        n_words (int): Its words.
-        matches (Matches): What was found.
-        """
+        """Add a text: the number of its words, and what was found in it."""
         self.docs += 1
         self.words += n_words
         self.matched_docs += bool(matches.labelled)
@@ -53,28 +50,24 @@ class MatchReport:
         RETURNS (List[str]): Short lines: counts per label, the most frequent names,
             the ambiguous ones; or a notice that nothing matched.
         """
-        n_matches = self.labels.total()
         lines = [
-            f"{self.docs:,} docs, {self.words:,} words: {n_matches:,} matches in "
-            f"{self.matched_docs:,} docs"
+            f"{self.docs:,} docs, {self.words:,} words: {self.labels.total():,} "
+            f"matches in {self.matched_docs:,} docs",
+            *format_counts(self.labels),
         ]
-        width = max((len(label) for label in self.labels), default=0)
-        for label, count in sorted(self.labels.items()):
-            lines.append(f"  {label:<{width}} {count:,}")
         if self.names:
+            width = max(map(len, self.labels))
             lines.append("Most frequent names:")
-        for (name, label), count in self.names.most_common(N_NAMES_SHOWN):
-            lines.append(f"  {label:<{width}} {name} {count:,}")
+            for (name, label), count in self.names.most_common(N_NAMES_SHOWN):
+                lines.append(f"  {label:<{width}} {name} {count:,}")
         if self.ambiguous:
-            shown = ", ".join(
-                f"{name} {count:,}"
-                for name, count in self.ambiguous.most_common(_N_AMBIGUOUS_SHOWN)
-            )
+            common = self.ambiguous.most_common(_N_AMBIGUOUS_SHOWN)
+            shown = ", ".join(f"{name} {count:,}" for name, count in common)
             lines.append(
                 f"{self.ambiguous.total():,} places of {len(self.ambiguous):,} names "
                 f"under several labels of equal weight: left out ({shown})"
             )
-        if not n_matches:
+        if not self.labels:
             lines.append(
                 "No name of the lexicon occurs in the text: check the case rule, the "
                 "label map and the language"

@@ -1,30 +1,33 @@
-"""SPARQL queries over HTTP, each answer kept on disk."""
+"""SPARQL queries over HTTP, each answer kept on disk.
 
-import gzip
+The answers stay for good: an HTTP cache would drop what the endpoint calls stale, and
+would keep answers that break off.
+"""
+
+import asyncio
 import hashlib
 import json
-import os
 import re
-import secrets
 import time
-import zlib
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional
-
-import httpx
+from typing import Any, Callable, Dict, List, Tuple
 
 from ..about import __version__
 from ..files.errors import DataError
+from ..files.file import replace_file, write_file
+from ..files.json_lines import dump_line, read_objects
+from ..files.text import open_packed
 
-USER_AGENT = f"spacy-entlm/{__version__} (python-httpx/{httpx.__version__})"
+USER_AGENT = f"spacy-entlm/{__version__}"
+MAX_ANSWER_BYTES = 64 * 2**20
 MAX_BACKOFF_SECONDS = 60.0
 # An endpoint that asks for more has shut us out for long: then we stop.
 MAX_WAIT_SECONDS = 900.0
 
-_TRY_AGAIN = frozenset({429, 500, 502, 503, 504})
-_GATEWAY_TIMEOUT = 504
+_OK, _GATEWAY_TIMEOUT = 200, 504
+_TRY_AGAIN = frozenset({429, 500, 502, 503, _GATEWAY_TIMEOUT})
 # What Wikidata's endpoint writes where a query has used up its time, also in the
 # middle of an answer that began well.
 _SERVER_TIMEOUT = "TimeoutException"
@@ -37,17 +40,18 @@ class EndpointError(DataError):
     """The endpoint gave no answer that can be used."""
 
 
-class EndpointTimeout(EndpointError):
-    """The endpoint had not enough time: a smaller query may do."""
+class QueryTooLarge(EndpointError):
+    """The endpoint lacks the time, or we the space: a smaller query may do."""
 
 
 class _TryAgain(Exception):
-    """One attempt failed. wait (float): Seconds that the endpoint asks to wait."""
+    """One attempt failed. wait (float): Seconds that the endpoint asks to wait.
+    too_large (bool): Whether a smaller query may do."""
 
-    def __init__(self, message: str, *, wait: float = 0.0, timeout: bool = False):
+    def __init__(self, message: str, *, wait: float = 0.0, too_large: bool = False):
         super().__init__(message)
         self.wait = wait
-        self.timeout = timeout
+        self.too_large = too_large
 
 
 class SparqlClient:
@@ -55,12 +59,13 @@ class SparqlClient:
 
     endpoint (str): Address that takes SPARQL queries by POST.
     cache (Path): Folder of the answers, one file each; made if it is missing.
-    timeout (float): Seconds to wait for an answer.
+    timeout (float): Seconds until an answer must be there as a whole.
     attempts (int): How often a query is sent at most, with waits of 1, 2, 4, ...
         seconds, or longer ones if the endpoint asks for them.
     user_agent (str): What we call ourselves. Wikidata's rules ask for an address of
         whoever runs the queries.
     sleep (Callable[[float], None]): Waits; tests put another in its place.
+    RAISES (DataError): If the packages of the extra "wikidata" are missing.
     """
 
     def __init__(
@@ -73,144 +78,148 @@ class SparqlClient:
         user_agent: str = USER_AGENT,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        try:
+            import httpx  # noqa: F401
+            from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
+        except ImportError as error:
+            raise DataError(
+                f"cannot ask Wikidata ({error}): pip install 'spacy-entlm[wikidata]'"
+            ) from error
         self.endpoint = endpoint
         self.cache = cache
-        self.attempts = max(1, attempts)
+        self.timeout = timeout
         self.n_sent = 0
-        self._sleep = sleep
-        headers = {
+        self._headers = {
             "User-Agent": user_agent,
             "Accept": "application/sparql-results+json",
         }
-        self._http = httpx.Client(
-            headers=headers, timeout=timeout, follow_redirects=True
+        self._attempts = max(1, attempts)
+        self._patiently = Retrying(
+            retry=retry_if_exception_type(_TryAgain),
+            stop=stop_after_attempt(self._attempts),
+            wait=_seconds_to_wait,
+            sleep=sleep,
+            reraise=True,
         )
-
-    def __enter__(self) -> "SparqlClient":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._http.close()
 
     def select(self, query: str) -> List[Row]:
         """Give the answer to a query, from disk if it was sent before.
 
         query (str): A SPARQL SELECT query.
         RETURNS (List[Dict[str, str]]): Per row, variable -> value.
-        RAISES (EndpointTimeout): If the endpoint has too little time for it.
-        RAISES (EndpointError): If it does not answer, or not with SPARQL results.
+        RAISES (QueryTooLarge): If a smaller query may do.
+        RAISES (EndpointError): If there is no answer, or it holds no SPARQL results.
         """
-        rows = self._read_cache(query)
-        if rows is None:
-            rows = self._send_patiently(query)
-            self._write_cache(query, rows)
+        if self._path(query, "too-large").exists():
+            raise QueryTooLarge("was too large before")
+        path = self._path(query, "jsonl.gz")
+        if path.exists():
+            try:
+                return [row for _, row in read_objects(path, form="row")]
+            except DataError:
+                pass  # A damaged file is as good as none: it is fetched again.
+        rows = self._send_patiently(query)
+        with write_file(path) as temporary, open_packed(temporary) as file_:
+            file_.write(b"".join(map(dump_line, rows)))
         return rows
 
-    def is_cached(self, query: str) -> bool:
-        """Whether the answer to a query lies on disk.
+    def mark_too_large(self, query: str) -> None:
+        """Remember that smaller queries are to be sent in place of this one."""
+        replace_file(self._path(query, "too-large"), b"")
 
-        query (str): The query.
-        RETURNS (bool): True if it does.
-        """
-        return self._cache_path(query).exists()
-
-    def _cache_path(self, query: str) -> Path:
-        key = f"{self.endpoint}\n{query}".encode()
-        return self.cache / f"{hashlib.sha256(key).hexdigest()[:32]}.json.gz"
-
-    def _read_cache(self, query: str) -> Optional[List[Row]]:
-        try:
-            rows = json.loads(gzip.decompress(self._cache_path(query).read_bytes()))
-        except FileNotFoundError:
-            return None
-        # A damaged file is as good as none: the answer is fetched again.
-        except (ValueError, EOFError, zlib.error, gzip.BadGzipFile):
-            return None
-        return rows if isinstance(rows, list) else None
-
-    def _write_cache(self, query: str, rows: List[Row]) -> None:
-        path = self._cache_path(query)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{secrets.token_hex(4)}.tmp")
-        try:
-            data = json.dumps(rows, ensure_ascii=False).encode("utf-8")
-            temporary.write_bytes(gzip.compress(data))
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+    def _path(self, query: str, extension: str) -> Path:
+        key = hashlib.sha256(f"{self.endpoint}\n{query}".encode()).hexdigest()[:32]
+        return self.cache / f"{key}.{extension}"
 
     def _send_patiently(self, query: str) -> List[Row]:
-        attempt = 1
-        while True:
-            try:
-                return self._send(query)
-            except _TryAgain as error:
-                if error.wait > MAX_WAIT_SECONDS:
-                    raise EndpointError(
-                        f"{self.endpoint} asks to wait {error.wait:,.0f} seconds "
-                        f"({error}): run the command again after that"
-                    ) from error
-                if attempt == self.attempts:
-                    kind = EndpointTimeout if error.timeout else EndpointError
-                    raise kind(
-                        f"{self.endpoint} failed {attempt} times, last: {error}"
-                    ) from error
-                backoff = min(2.0 ** (attempt - 1), MAX_BACKOFF_SECONDS)
-                self._sleep(max(backoff, error.wait))
-            attempt += 1
+        try:
+            return self._patiently(self._send, query)
+        except _TryAgain as error:
+            kind = QueryTooLarge if error.too_large else EndpointError
+            raise kind(
+                f"{self.endpoint} failed {self._attempts} times, last: {error}"
+            ) from error
 
     def _send(self, query: str) -> List[Row]:
+        import httpx
+
         self.n_sent += 1
         try:
-            response = self._http.post(self.endpoint, data={"query": query})
-        except httpx.TimeoutException as error:
-            raise _TryAgain("no answer in time", timeout=True) from error
+            # The limits of the HTTP client are for each byte, this one is for all.
+            response, body = asyncio.run(
+                asyncio.wait_for(self._post(query), self.timeout)
+            )
+        except (httpx.TimeoutException, asyncio.TimeoutError) as error:
+            raise _TryAgain("no answer in time", too_large=True) from error
         except httpx.TransportError as error:
             # An answer that breaks off is what a server leaves whose time is up.
             broken = isinstance(error, (httpx.RemoteProtocolError, httpx.ReadError))
-            raise _TryAgain(
-                f"{type(error).__name__}: {error}", timeout=broken
-            ) from error
+            message = f"{type(error).__name__}: {error}"
+            raise _TryAgain(message, too_large=broken) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise EndpointError(
                 f"{self.endpoint} cannot be asked ({error}): check --endpoint"
             ) from error
-        if response.status_code == httpx.codes.OK:
-            return self._parse(response)
-        said = f"status {response.status_code}: {_shorten(response.text)}"
-        if _SERVER_TIMEOUT in response.text:
-            raise EndpointTimeout(f"{self.endpoint} ran out of time ({said})")
-        if response.status_code in _TRY_AGAIN:
-            raise _TryAgain(
-                said,
-                wait=_parse_retry_after(response.headers.get("Retry-After", "")),
-                timeout=response.status_code == _GATEWAY_TIMEOUT,
-            )
-        raise EndpointError(f"{self.endpoint} refuses the query ({said})")
+        text = body.decode("utf8", "replace")
+        if response.status_code != _OK:
+            raise self._refused(response, text)
+        return self._parse(text, response.headers.get("Content-Type", ""))
 
-    def _parse(self, response: httpx.Response) -> List[Row]:
-        text = response.text
-        if "html" in response.headers.get("Content-Type", "") or re.match(
-            r"\s*<", text
+    async def _post(self, query: str) -> Tuple[Any, bytes]:
+        import httpx
+
+        body = bytearray()
+        async with (
+            httpx.AsyncClient(
+                headers=self._headers, timeout=self.timeout, follow_redirects=True
+            ) as client,
+            client.stream("POST", self.endpoint, data={"query": query}) as response,
         ):
+            async for part in response.aiter_bytes():
+                body += part
+                if len(body) > MAX_ANSWER_BYTES:
+                    raise QueryTooLarge(
+                        f"{self.endpoint} sends more than {MAX_ANSWER_BYTES:,} bytes: "
+                        "lower --page-size"
+                    )
+        return response, bytes(body)
+
+    def _refused(self, response: Any, text: str) -> Exception:
+        said = f"status {response.status_code}: {_shorten(text)}"
+        if _SERVER_TIMEOUT in text:
+            return QueryTooLarge(f"{self.endpoint} ran out of time ({said})")
+        if response.status_code not in _TRY_AGAIN:
+            return EndpointError(f"{self.endpoint} refuses the query ({said})")
+        wait = _parse_retry_after(response.headers.get("Retry-After", ""))
+        if wait > MAX_WAIT_SECONDS:
+            return EndpointError(
+                f"{self.endpoint} asks to wait {wait:,.0f} seconds ({said}): run the "
+                "command again after that"
+            )
+        is_late = response.status_code == _GATEWAY_TIMEOUT
+        return _TryAgain(said, wait=wait, too_large=is_late)
+
+    def _parse(self, text: str, content_type: str) -> List[Row]:
+        if "html" in content_type or re.match(r"\s*<", text):
             raise EndpointError(
                 f"{self.endpoint} sends a web page in place of results "
                 f"({_shorten(text)}): check --endpoint"
             )
         try:
-            answer: Any = json.loads(text)
-        except ValueError as error:
+            # Python reads no whole number of thousands of digits.
+            answer = json.loads(text, parse_int=float)
+        except (ValueError, RecursionError) as error:
             if _SERVER_TIMEOUT in text:
-                raise EndpointTimeout(
+                raise QueryTooLarge(
                     f"{self.endpoint} ran out of time in the middle of its answer"
                 ) from error
             raise _TryAgain(
                 f"the answer stops or breaks after {len(text):,} characters ({error})",
-                timeout=True,
+                too_large=True,
             ) from error
         try:
             return [
-                {variable: cell["value"] for variable, cell in binding.items()}
+                {variable: _whole(cell["value"]) for variable, cell in binding.items()}
                 for binding in answer["results"]["bindings"]
             ]
         except (KeyError, TypeError, AttributeError) as error:
@@ -218,6 +227,18 @@ class SparqlClient:
                 f"{self.endpoint} sends JSON that is no SPARQL result "
                 f"({_shorten(text)}): check --endpoint"
             ) from error
+
+
+def _whole(value: Any) -> str:
+    """A value, in which halves of characters are marked as broken."""
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no string")
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _seconds_to_wait(state: Any) -> float:
+    backoff = min(2.0 ** (state.attempt_number - 1), MAX_BACKOFF_SECONDS)
+    return max(backoff, state.outcome.exception().wait)
 
 
 def _parse_retry_after(value: str) -> float:
@@ -230,11 +251,11 @@ def _parse_retry_after(value: str) -> float:
         date = parsedate_to_datetime(value)
     except ValueError:
         return 0.0
-    if date.tzinfo is None:
-        date = date.replace(tzinfo=timezone.utc)
+    date = date.replace(tzinfo=date.tzinfo or timezone.utc)
     return max(0.0, (date - datetime.now(timezone.utc)).total_seconds())
 
 
 def _shorten(body: str) -> str:
-    text = " ".join(re.sub(r"<[^>]*>", " ", body).split())
+    # Cut first: looking for the ends of a thousand tags takes seconds in a long text.
+    text = " ".join(re.sub(r"<[^>]*>", " ", body[: 10 * _N_BODY_CHARS]).split())
     return text[:_N_BODY_CHARS] or "nothing"

@@ -1,30 +1,39 @@
-"""Which Wikidata classes make a lexicon, and the SPARQL queries for their names."""
+"""Names and aliases of the instances of Wikidata classes, fetched page by page.
 
-import json
+Where the endpoint has too little time, pages get smaller; what was fetched stays on
+disk, so a run that was stopped goes on.
+"""
+
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, List, Optional, Sequence
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ..files.errors import DataError
+from ..files.json_lines import read_json
+from .entries import Entry, LexiconReport, add_entry, clean_name
 from .labels import check_label
+from .sparql import EndpointError, QueryTooLarge, Row, SparqlClient
 
 ENDPOINT = "https://query.wikidata.org/sparql"
 # "mul": names that are the same in many languages, people's above all, stand there.
 LANGUAGES = ("en", "mul")
 PAGE_SIZE = 5000
+# A page of fewer that is too large will not get better by halving.
+MIN_PAGE_SIZE = 50
 # The public endpoint stops a query after a minute; its answer then still has to come
 # over the line.
 TIMEOUT_SECONDS = 90.0
 # A query that fails is sent so many times in all, with waits of 1, 2, 4, ... seconds.
 ATTEMPTS = 6
-
 SLICE = "slice"
 OFFSET = "offset"
 PAGINGS = (SLICE, OFFSET)
 
 _CLASS_ID = re.compile(r"Q[1-9]\d*")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*")
+# More than a billion of anything is a slip: Wikidata has some hundred million items.
+_COUNT = re.compile(r"[0-9]{1,9}")
 _PREFIXES = """\
 PREFIX wd: <http://www.wikidata.org/entity/>
 PREFIX wdt: <http://www.wikidata.org/prop/direct/>
@@ -33,16 +42,18 @@ PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 PREFIX skos: <http://www.w3.org/2004/02/skos/core#>
 PREFIX bd: <http://www.bigdata.com/rdf#>
 """
-# A slice is read from the index, however far on it lies; beyond the end it fails.
+# A slice is read from the index, in its order, however far on it lies; beyond the end
+# it fails.
 _SLICE_ITEMS = """\
   SERVICE bd:slice {{
     ?item wdt:P31 wd:{class_id} .
     bd:serviceParam bd:slice.offset {offset} .
     bd:serviceParam bd:slice.limit {limit} .
   }}"""
+# Without an order, each page may be one of another sequence.
 _OFFSET_ITEMS = """\
   {{ SELECT DISTINCT ?item WHERE {{ ?item {path} wd:{class_id} . }}
-    LIMIT {limit} OFFSET {offset} }}"""
+    ORDER BY ?item LIMIT {limit} OFFSET {offset} }}"""
 # With all but the items optional, an item without a name in these languages is a row
 # too, so that a page with fewer items than asked for is the last.
 _PAGE = """\
@@ -54,7 +65,7 @@ SELECT ?item ?name ?sitelinks WHERE {{
     FILTER(LANG(?name) IN ({languages}))
   }}
 }}"""
-_COUNT = "SELECT (COUNT(*) AS ?count) WHERE {{ ?item wdt:P31 wd:{class_id} . }}"
+_COUNT_ITEMS = "SELECT (COUNT(*) AS ?count) WHERE {{ ?item wdt:P31 wd:{class_id} . }}"
 
 
 @dataclass(frozen=True)
@@ -69,50 +80,6 @@ class WikidataClass:
     label: str
     class_id: str
     subclasses: bool = False
-
-
-def read_config(path: Path) -> List[WikidataClass]:
-    """Read which classes get which label.
-
-    path (Path): A JSON file {"PER": ["Q5"], "LOC": [{"class": "Q515", "subclasses":
-        true}, ...], ...}.
-    RETURNS (List[WikidataClass]): In the order of the file.
-    RAISES (DataError): If the file is none such, or names no class.
-    """
-    try:
-        config = json.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError as error:
-        raise DataError("no such file: check the path", path=path) from error
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"no JSON file ({error})", path=path) from error
-    if not isinstance(config, dict):
-        raise DataError('write {"PER": ["Q5"], ...}', path=path)
-    classes = []
-    for label, values in config.items():
-        for value in values if isinstance(values, list) else [values]:
-            try:
-                classes.append(_parse_class(check_label(label), value))
-            except DataError as error:
-                raise DataError(str(error), path=path) from error
-    if not classes:
-        raise DataError('names no class: write {"PER": ["Q5"], ...}', path=path)
-    return classes
-
-
-def _parse_class(label: str, value: Any) -> WikidataClass:
-    subclasses = False
-    class_id = value
-    if isinstance(value, dict):
-        class_id, subclasses = value.get("class"), value.get("subclasses", False)
-        unknown = sorted(set(value) - {"class", "subclasses"})
-        if unknown or not isinstance(subclasses, bool):
-            class_id = None
-    if not isinstance(class_id, str) or not _CLASS_ID.fullmatch(class_id):
-        raise DataError(
-            f"{value!r} (for {label}) is no Wikidata class: write its id, eg "
-            '"Q5", or {"class": "Q515", "subclasses": true}'
-        )
-    return WikidataClass(label, class_id, subclasses)
 
 
 @dataclass(frozen=True)
@@ -146,14 +113,48 @@ class WikidataSettings:
                 raise DataError(f"{language!r} is no language code: write eg en")
 
 
-def is_sliced(wanted: WikidataClass, settings: WikidataSettings) -> bool:
-    """Whether a class is fetched by the slice service.
+class Page(NamedTuple):
+    """A part of a class: its rows, and how many items they tell of."""
 
-    wanted (WikidataClass): The class.
-    settings (WikidataSettings): The way of paging asked for.
-    RETURNS (bool): False for subclasses too, as a slice takes no path.
+    rows: List[Row]
+    n_items: int
+
+
+def read_config(path: Path) -> List[WikidataClass]:
+    """Read which classes get which label.
+
+    path (Path): A JSON file {"PER": ["Q5"], "LOC": [{"class": "Q515", "subclasses":
+        true}, ...], ...}.
+    RETURNS (List[WikidataClass]): In the order of the file.
+    RAISES (DataError): If the file is none such, or names no class.
     """
-    return settings.paging == SLICE and not wanted.subclasses
+    config = read_json(path)
+    classes = []
+    for label, values in config.items() if isinstance(config, dict) else ():
+        for value in values if isinstance(values, list) else [values]:
+            try:
+                classes.append(_parse_class(check_label(label), value))
+            except DataError as error:
+                raise DataError(str(error), path=path) from error
+    if not classes:
+        raise DataError('names no class: write {"PER": ["Q5"], ...}', path=path)
+    return classes
+
+
+def _parse_class(label: str, value: Any) -> WikidataClass:
+    given = value if isinstance(value, dict) else {"class": value}
+    class_id, subclasses = given.get("class"), given.get("subclasses", False)
+    if (
+        not set(given) <= {"class", "subclasses"}
+        or not isinstance(subclasses, bool)
+        or not isinstance(class_id, str)
+        or not _CLASS_ID.fullmatch(class_id)
+    ):
+        raise DataError(
+            f"{value!r} (for {label}) is no Wikidata class: write its id, eg "
+            '"Q5", or {"class": "Q515", "subclasses": true}'
+        )
+    return WikidataClass(label, class_id, subclasses)
 
 
 def build_query(
@@ -161,14 +162,11 @@ def build_query(
 ) -> str:
     """Write the query for one page.
 
-    wanted (WikidataClass): The class.
-    settings (WikidataSettings): Languages and way of paging.
-    offset (int): Items before the page.
-    limit (int): Items on it.
+    wanted (WikidataClass): The class. settings (WikidataSettings): What is fetched.
+    offset (int): Items before the page. limit (int): Items on it.
     RETURNS (str): SPARQL, with ?item, ?name and ?sitelinks.
     """
-    sliced = is_sliced(wanted, settings)
-    items = (_SLICE_ITEMS if sliced else _OFFSET_ITEMS).format(
+    items = (_SLICE_ITEMS if _is_sliced(wanted, settings) else _OFFSET_ITEMS).format(
         class_id=wanted.class_id,
         path="wdt:P31/wdt:P279*" if wanted.subclasses else "wdt:P31",
         offset=offset,
@@ -178,10 +176,108 @@ def build_query(
     return _PREFIXES + _PAGE.format(items=items, languages=languages)
 
 
-def build_count_query(wanted: WikidataClass) -> str:
-    """Write the query for the number of instances of a class.
+def _is_sliced(wanted: WikidataClass, settings: WikidataSettings) -> bool:
+    # A slice takes no path, so no subclasses.
+    return settings.paging == SLICE and not wanted.subclasses
 
-    wanted (WikidataClass): The class; its subclasses are not counted.
-    RETURNS (str): SPARQL, with ?count.
+
+def fetch_pages(
+    wanted: WikidataClass, client: SparqlClient, settings: WikidataSettings
+) -> Iterator[Page]:
+    """Fetch a class, page by page. A page that is too large is halved; the next one
+    has twice its size again.
+
+    wanted (WikidataClass): The class.
+    client (SparqlClient): Sends the queries.
+    settings (WikidataSettings): What is fetched.
+    YIELDS (Page): In order.
+    RAISES (EndpointError): If the endpoint fails for good.
     """
-    return _PREFIXES + _COUNT.format(class_id=wanted.class_id)
+    end = settings.limit
+    sliced = _is_sliced(wanted, settings)
+    if sliced:
+        count = _count_items(wanted, client)
+        end = count if end is None else min(end, count)
+    offset, size = 0, settings.page_size
+    known: Set[str] = set()
+    while end is None or offset < end:
+        size = size if end is None else min(size, end - offset)
+        query = build_query(wanted, settings, offset, size)
+        try:
+            rows = client.select(query)
+        except QueryTooLarge:
+            if size // 2 < MIN_PAGE_SIZE:
+                raise
+            client.mark_too_large(query)
+            size //= 2
+            continue
+        items = {row.get("item", "") for row in rows}
+        if items & known:
+            raise EndpointError(
+                f"{client.endpoint} sends items of {wanted.class_id} twice"
+            )
+        yield Page(rows, len(items))
+        # A slice may be short, where items were deleted since they were counted.
+        if len(items) < (1 if sliced else size):
+            return
+        known = items
+        offset += size
+        size = min(2 * size, settings.page_size)
+
+
+def _count_items(wanted: WikidataClass, client: SparqlClient) -> int:
+    rows = client.select(_PREFIXES + _COUNT_ITEMS.format(class_id=wanted.class_id))
+    count = rows[0].get("count", "") if rows else ""
+    if not _COUNT.fullmatch(count):
+        raise EndpointError(
+            f"{client.endpoint} does not count the instances of {wanted.class_id} "
+            f"({count[:20]!r}): try --paging offset"
+        )
+    return int(count)
+
+
+class LexiconBuilder:
+    """Makes a lexicon of the pages, in which an item's fame is the weight of its names.
+
+    min_sitelinks (int): Leave out items that fewer wikis have a page about.
+    """
+
+    def __init__(self, min_sitelinks: int = 0) -> None:
+        self.min_sitelinks = min_sitelinks
+        self.report = LexiconReport()
+        self._entries: Dict[Tuple[str, str], Entry] = {}
+
+    @property
+    def entries(self) -> List[Entry]:
+        """The lexicon so far (List[Entry])."""
+        return list(self._entries.values())
+
+    def add(self, wanted: WikidataClass, rows: Sequence[Row]) -> None:
+        """Add the names on a page.
+
+        wanted (WikidataClass): Their class.
+        rows (Sequence[Dict[str, str]]): The page's rows.
+        RAISES (EndpointError): If a number of sitelinks is none.
+        """
+        for row in rows:
+            sitelinks = row.get("sitelinks")
+            if sitelinks is not None and not _COUNT.fullmatch(sitelinks):
+                raise EndpointError(
+                    f"{sitelinks[:20]!r} of {row.get('item', '')[:60]!r} is no number "
+                    "of sitelinks: check --endpoint"
+                )
+            if "name" not in row:
+                continue
+            name, problem = clean_name(row["name"])
+            if int(sitelinks or 0) < self.min_sitelinks:
+                problem = (
+                    f"names of items with fewer than {self.min_sitelinks} sitelinks"
+                )
+            if problem is not None:
+                self.report.leave_out(problem, row["name"])
+                continue
+            weight = None if sitelinks is None else float(sitelinks)
+            source = f"wikidata:{wanted.class_id}"
+            add_entry(
+                self._entries, Entry(name, wanted.label, weight, source), self.report
+            )

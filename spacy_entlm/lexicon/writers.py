@@ -30,15 +30,10 @@ def write_lexicon(entries: Iterable[Entry], path: Path) -> None:
     path (Path): The file; packed if its name ends in .xz or .gz.
     """
     with open_packed(path) as file_:
-        for entry in entries:
-            file_.write(dump_line(_as_object(entry)))
-
-
-def _as_object(entry: Entry) -> Dict[str, Any]:
-    made: Dict[str, Any] = {"name": entry.name, "label": entry.label}
-    if entry.weight is not None:
-        is_whole = float(entry.weight).is_integer()
-        made["weight"] = int(entry.weight) if is_whole else entry.weight
-    if entry.source:
-        made["source"] = entry.source
-    return made
+        for name, label, weight, source in entries:
+            made: Dict[str, Any] = {"name": name, "label": label}
+            if weight is not None:
+                made["weight"] = int(weight) if float(weight).is_integer() else weight
+            if source:
+                made["source"] = source
+            file_.write(dump_line(made))

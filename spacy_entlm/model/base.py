@@ -33,7 +33,7 @@ from .label_scores import WordScores
 from .precision import check_precision
 from .shim import Inputs, MaskedLMShim
 from .types import NONE, PieceFeatures, PieceGradient
-from .windows import Layout, SpanGetter, Windows, get_windows, mask_words
+from .windows import Layout, SpanGetter, Windows, get_windows
 
 MIN_BATCH_PIECES = 16
 # Pieces of a batch in prediction where the config leaves it open. On a CPU more than
@@ -191,7 +191,6 @@ class MaskedLMModel:
         docs: List[Doc],
         *,
         wanted: Optional[numpy.ndarray] = None,
-        masked: bool = False,
         max_batch_pieces: Optional[int] = None,
     ) -> PieceFeatures:
         """Features of words, those of their first pieces, without gradients.
@@ -199,17 +198,11 @@ class MaskedLMModel:
         docs (List[Doc]): The Docs.
         wanted: bool (n_words), words that are read; None: all. Words without a piece
             are left out.
-        masked (bool): Whether each word is read in a window of its own, in which its
-            pieces are masked.
         max_batch_pieces (Optional[int]): In place of the config's.
         """
         windows = self.windows(docs)
         if wanted is not None:
             windows.word_rows[~wanted] = NONE
-        read = windows.ids
-        if masked:
-            read = numpy.append(windows.ids, NONE)[windows.word_rows]
-            windows = mask_words(windows, self.tokenizer.mask_token_id)
         on_cpu = self.device.type == "cpu"
         limit = max_batch_pieces or self.config.max_batch_pieces
         limit = limit or (CPU_BATCH_PIECES if on_cpu else BATCH_PIECES)
@@ -221,7 +214,7 @@ class MaskedLMModel:
                 words.append(batch.words)
                 features.append(self.shim.features(inputs))
         index = numpy.concatenate(words)
-        ids = read[index] if masked else read[windows.word_rows[index]]
+        ids = windows.ids[windows.word_rows[index]]
         return PieceFeatures(torch.cat(features), ids, index, index, windows.lengths)
 
     def read_pieces(

@@ -49,7 +49,7 @@ def build_entlm_v1(
     stride (Optional[int]): Pieces by which a window moves on; None: 3/4 of it.
     max_batch_pieces (Optional[int]): Most pieces of a batch in prediction, padding
         counted; None: 1024 on a CPU, 8192 on a GPU.
-    precision (str): Of prediction: "float32", "bfloat16", "float16" or "auto".
+    precision (str): Of prediction: "float32", "bfloat16" or "float16".
     mixed_precision (bool): Whether to train with products in half precision: float16
         on a GPU, bfloat16 on a CPU.
     multi_piece (str): "mean": a label word of several pieces stands for the mean of

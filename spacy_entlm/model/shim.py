@@ -14,7 +14,7 @@ from torch.utils.checkpoint import checkpoint
 from ..files.bytes import pack_folder, unpack_folder
 from ..label_words.rows import Rows
 from .label_head import add_gradient
-from .precision import autocast, prediction_dtype, training_dtype
+from .precision import DTYPES, autocast, training_dtype
 from .types import PieceGradient
 
 # Paper's authors and the field: the global norm, over all parameters together.
@@ -107,8 +107,7 @@ class MaskedLMShim(PyTorchShim):
         network = self._model
         if network.training:  # it walks through all modules, batch by batch
             network.eval()
-        width = network.masked_lm.width
-        dtype = prediction_dtype(self.device, self._precision, width)
+        dtype = DTYPES[self._precision]
         with torch.no_grad(), autocast(self.device, dtype):
             return network(*inputs)
 

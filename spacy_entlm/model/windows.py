@@ -324,36 +324,3 @@ def _word_rows(
         inner = numpy.arange(first[row] + 1, last[row] + 1)
         word_rows[inner[word_rows[inner] < 0]] = row
     return word_rows
-
-
-def mask_words(windows: Windows, mask_id: int) -> Windows:
-    """Give each word that is read a window of its own, in which it is masked.
-
-    windows (Windows): The windows; words without a row are not read.
-    mask_id (int): The id of the masking piece, which takes the place of every piece
-        of the word.
-    RETURNS (Windows): One window a word that is read.
-    """
-    words = numpy.flatnonzero(windows.word_rows >= 0)
-    old_rows = windows.word_rows[words]
-    source = numpy.searchsorted(windows.starts, old_rows, side="right") - 1
-    sizes = windows.sizes[source]
-    starts = numpy.cumsum(sizes) - sizes
-    moved = numpy.repeat(windows.starts[source] - starts, sizes)
-    rows = numpy.arange(len(moved)) + moved
-    first, last = windows.first_words[rows], windows.last_words[rows]
-    own_word = numpy.repeat(words, sizes)
-    hidden = (first >= 0) & (first <= own_word) & (own_word <= last)
-    word_rows = numpy.full_like(windows.word_rows, NONE)
-    word_rows[words] = old_rows - windows.starts[source] + starts
-    return Windows(
-        ids=numpy.where(hidden, mask_id, windows.ids[rows]),
-        first_words=first,
-        last_words=last,
-        read_here=hidden,
-        starts=starts,
-        sizes=sizes,
-        word_rows=word_rows,
-        lengths=windows.lengths,
-        n_cut=windows.n_cut,
-    )

@@ -51,11 +51,11 @@ def read_transitions_text(
 
     path (Path), require (bool): As `build_viterbi_decoder` takes them.
     language (str): Of the text. labels (Tuple[str, ...]): The classes.
-    RETURNS (Optional[List[Doc]]): None where it is not there and need not be.
+    RETURNS (Optional[List[Doc]]): None where it is empty or not there, and need not be.
     RAISES (DataError): If it cannot be read.
         (ValueError): If it has no entity of these classes and is required.
     """
-    if not require and not path.exists():
+    if not require and not (path.exists() and path.stat().st_size):
         return None
     docs, _ = read_docs(path, spacy.blank(language or ANY_LANGUAGE))
     found = {ent.label_ for doc in docs for ent in doc.ents}

@@ -1,11 +1,9 @@
 """Checkpoints of a pre-training: whole or not there, and no pickle."""
 
-import json
 import shutil
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Iterator, List, Optional, Tuple
+from typing import List, Tuple
 
 import torch
 from safetensors import SafetensorError
@@ -13,13 +11,14 @@ from safetensors.torch import load_file, save_file
 
 from ..backbones.loading import load_masked_lm
 from ..backbones.masked_lm import MaskedLM
+from ..files.errors import DataError
 from ..files.folder import new_folder
-from .optimization import get_moments, set_moments
-from .settings import PretrainError
+from ..files.json_lines import dump_json, read_json
 
 PREFIX = "checkpoint-"
 STATE_FILE = "state.json"
 OPTIMIZER_FILE = "optimizer.safetensors"
+BETAS, EPSILON, WEIGHT_DECAY = (0.9, 0.999), 1e-8, 0.01
 
 
 @dataclass
@@ -37,100 +36,76 @@ class State:
     losses: List[List[float]] = field(default_factory=list)
 
 
+def make_optimizer(module: torch.nn.Module) -> torch.optim.Optimizer:
+    """AdamW whose update is one pass over each parameter; biases and the scales of
+    layer norms do not decay.
+
+    module (Module): The model, in float32.
+    """
+    parameters = [p for p in module.parameters() if p.requires_grad]
+    matrices = [p for p in parameters if p.dim() > 1]
+    others = [p for p in parameters if p.dim() <= 1]
+    groups = [
+        {"params": matrices, "weight_decay": WEIGHT_DECAY},
+        {"params": others, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=0.0, betas=BETAS, eps=EPSILON, fused=True)
+
+
 def save_checkpoint(
-    folder: Path,
-    masked_lm: MaskedLM,
-    state: State,
-    optimizer: Optional[torch.optim.Optimizer] = None,
+    folder: Path, masked_lm: MaskedLM, optimizer: torch.optim.Optimizer, state: State
 ) -> None:
     """Write a checkpoint, and only then remove the one before.
 
     folder (Path): Of the checkpoints.
-    RAISES (PretrainError): If it cannot be written; the one before is intact.
     """
     target = folder / f"{PREFIX}{state.step:09}"
-    older = [path for path in find_checkpoints(folder) if path != target]
-    with write_errors(f"the checkpoint {target}", _keeps(older)):
-        shutil.rmtree(target, ignore_errors=True)
-        with new_folder(target) as new:
-            masked_lm.save(new)
-            if optimizer is not None:
-                save_file(get_moments(optimizer, masked_lm), new / OPTIMIZER_FILE)
-            text = json.dumps(asdict(state))
-            (new / STATE_FILE).write_text(text, encoding="utf8")
-    for path in older:
+    shutil.rmtree(target, ignore_errors=True)
+    with new_folder(target) as new:
+        masked_lm.save(new)
+        moments = {
+            f"{number}.{name}": tensor
+            for number, found in optimizer.state_dict()["state"].items()
+            for name, tensor in found.items()
+        }
+        save_file(moments, new / OPTIMIZER_FILE)
+        (new / STATE_FILE).write_bytes(dump_json(asdict(state)))
+    for path in set(find_checkpoints(folder)) - {target}:
         shutil.rmtree(path, ignore_errors=True)
 
 
 def find_checkpoints(folder: Path) -> List[Path]:
     """Whole checkpoints, the last one first."""
-    return sorted(folder.glob(f"{PREFIX}*"), reverse=True)
+    return sorted(folder.glob(PREFIX + 9 * "[0-9]"), reverse=True)
 
 
-def last_checkpoint(folder: Path) -> Path:
-    """The checkpoint to go on from.
+def load_checkpoint(
+    folder: Path, device: torch.device
+) -> Tuple[MaskedLM, torch.optim.Optimizer, State]:
+    """Read the last checkpoint.
 
-    RAISES (PretrainError): If there is none.
+    folder (Path): Of the checkpoints. device (torch.device): Where the model goes.
+    RAISES (DataError): If there is none, or it is damaged.
     """
     found = find_checkpoints(folder)
     if not found:
-        raise PretrainError(
-            f"{folder} holds no checkpoint any more: begin again with --overwrite"
+        raise DataError(
+            "holds no checkpoint any more: begin again with --overwrite", path=folder
         )
-    return found[0]
-
-
-def load_checkpoint(path: Path) -> Tuple[MaskedLM, State]:
-    """Read the model of a checkpoint and how far it is.
-
-    RAISES (PretrainError): If it is damaged.
-    """
-    masked_lm = load_masked_lm(path, strict=True)
+    path = found[0]
+    masked_lm = load_masked_lm(path, strict=True).to(device)
+    optimizer = make_optimizer(masked_lm)
     try:
-        data = json.loads((path / STATE_FILE).read_text(encoding="utf8"))
-        return masked_lm, State(**data)
-    except (OSError, ValueError, TypeError) as error:
-        raise _damaged(path, error) from error
-
-
-def load_optimizer(
-    path: Path, optimizer: torch.optim.Optimizer, masked_lm: MaskedLM, step: int
-) -> None:
-    """Give an optimizer the state that a checkpoint holds.
-
-    RAISES (PretrainError): If it is damaged.
-    """
-    file = path / OPTIMIZER_FILE
-    if step == 0 and not file.exists():
-        return
-    try:
-        moments = load_file(file)
-    except (OSError, SafetensorError) as error:
-        raise _damaged(path, error) from error
-    set_moments(optimizer, masked_lm, moments, step)
-
-
-@contextmanager
-def write_errors(what: str, then: str) -> Iterator[None]:
-    """Say what could not be written and what to do about it.
-
-    RAISES (PretrainError): In place of errors of the file system, which safetensors
-        wraps in its own.
-    """
-    try:
-        yield
-    except (OSError, SafetensorError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise PretrainError(f"Cannot write {what} ({reason}): {then}") from error
-
-
-def _keeps(older: List[Path]) -> str:
-    again = "make room and go on with --resume"
-    return f"{older[0]} is intact, {again}" if older else "make room and begin again"
-
-
-def _damaged(path: Path, error: Any) -> PretrainError:
-    return PretrainError(
-        f"{path}: the checkpoint is damaged ({type(error).__name__}: {error}): begin "
-        f"again with --overwrite"
-    )
+        state = State(**read_json(path / STATE_FILE))
+        whole = optimizer.state_dict()
+        for key, tensor in load_file(path / OPTIMIZER_FILE).items():
+            number, _, name = key.partition(".")
+            whole["state"].setdefault(int(number), {})[name] = tensor
+        optimizer.load_state_dict(whole)
+    except (OSError, ValueError, TypeError, SafetensorError) as error:
+        raise DataError(
+            f"the checkpoint is damaged ({type(error).__name__}: {error}): begin "
+            f"again with --overwrite",
+            path=path,
+        ) from error
+    return masked_lm, optimizer, state

@@ -1,147 +1,110 @@
 """How well a masked LM predicts text that it was not trained on."""
 
 import math
-from typing import Any, Callable, Dict, Iterator, NamedTuple, Tuple
+import re
+from typing import Any, Callable, Dict, Iterable, List, Tuple
 
 import numpy as np
 import torch
 
 from ..backbones.masked_lm import MaskedLM
-from .masking import MaskedBatch, Masker
-from .pieces import PieceStore
-from .scores import score_masked
-from .sequences import in_order, wrap
+from .masking import score_masked
+from .pieces import hash_share
 from .settings import MASK_SHARE
 
-# The masks of the held-out part, the same whatever a run's seed is.
-SEED = 20220710
-# Pieces of a batch.
-BATCH_PIECES = 4096
-
-
-class Prediction(NamedTuple):
-    """float64 (n,): -log p of the piece that was there; bool (n,): whether it was the
-    first choice; int64 (n,): its place in the stream."""
-
-    losses: np.ndarray
-    hits: np.ndarray
-    places: np.ndarray
+WORD = re.compile(r"\S+")
 
 
 def evaluate(
     masked_lm: MaskedLM,
-    store: PieceStore,
+    lines: List[str],
     length: int,
     *,
     count: Callable[[int], object] = lambda n: None,
 ) -> Dict[str, Any]:
-    """Measure a masked LM on the held-out part of a text, in float32.
+    """Measure a masked LM on held-out lines, in float32. 15 % of the words are hidden
+    as a whole, the same ones whatever the model and its vocabulary are.
 
-    masked_lm (MaskedLM): The model. store (PieceStore): The text.
+    masked_lm (MaskedLM): The model. lines (List[str]): The lines.
     length (int): Pieces of a sequence. count (Callable): Told of pieces read.
-    RETURNS (Dict[str, Any]): `loss`, mean over 15 % of the pieces, hidden as in
-        training, in nats; `accuracy`, how many of them are the model's first choice;
-        `perplexity`, of a piece. With whole words hidden, the same ones whatever the
-        vocabulary is: `perplexity_per_character`, of their letters, and
-        `word_accuracy`, of words that are right as a whole. And the sizes.
+    RETURNS (Dict[str, Any]): `loss`, the mean of the hidden pieces, in nats;
+        `accuracy`, how many of them are the model's first choice; `perplexity`, of a
+        piece; `perplexity_per_character`, of the hidden words' letters, and
+        `word_accuracy`, of words that are right as a whole: these two compare models
+        with different pieces. And the sizes.
     """
-    pieces, owners = store.array("held_out"), store.array("owners")
-    sizes = {"lines": store.held_out_lines, "pieces": store.held_out}
-    sizes["characters"] = store.held_out_characters
-    if not len(pieces):
+    sizes = {"lines": len(lines), "characters": sum(map(len, lines))}
+    pieces, owners, letters = find_words(lines, masked_lm)
+    hidden = owners >= 0
+    sizes |= {"pieces": len(pieces), "masked_pieces": int(hidden.sum())}
+    sizes |= {"masked_words": len(letters), "masked_characters": int(letters.sum())}
+    if not hidden.any():
         return {**sizes, "loss": None}
+    prefix, suffix = masked_lm.special_pieces()
+    body = length - len(prefix) - len(suffix)
+    losses, hits = np.zeros(len(pieces)), np.zeros(len(pieces), dtype=bool)
     was_training = masked_lm.training
     masked_lm.eval()
     try:
-        reader = _Reader(masked_lm, pieces, length, count)
-        masker = Masker(masked_lm.tokenizer, MASK_SHARE, whole_word=False)
-        by_piece = reader.predict(lambda ids, _: reader.hide(masker, ids))
-        mask_id = masked_lm.tokenizer.mask_token_id
-        by_word = reader.predict(lambda ids, at: _hide_words(ids, at, owners, mask_id))
+        for start in range(0, len(pieces), body):
+            part = slice(start, start + body)
+            found = _predict(masked_lm, prefix, pieces[part], hidden[part], suffix)
+            losses[part][hidden[part]], hits[part][hidden[part]] = found
+            count(len(pieces[part]))
     finally:
         masked_lm.train(was_training)
+    loss = float(losses[hidden].mean())
+    misses = np.bincount(owners[hidden], ~hits[hidden], len(letters))
     return {
         **sizes,
-        "masked_pieces": len(by_piece.losses),
-        "loss": float(by_piece.losses.mean()),
-        "accuracy": float(by_piece.hits.mean()),
-        "perplexity": math.exp(by_piece.losses.mean()),
-        **_by_character(by_word, owners, store.array("letters")),
+        "loss": loss,
+        "accuracy": float(hits[hidden].mean()),
+        "perplexity": math.exp(loss),
+        "perplexity_per_character": math.exp(losses.sum() / letters.sum()),
+        "word_accuracy": float((misses == 0).mean()),
     }
 
 
-class _Reader:
-    """Reads the held-out part in full sequences."""
+def find_words(
+    lines: Iterable[str], masked_lm: MaskedLM
+) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Choose the words that are hidden: that depends on the lines alone.
 
-    def __init__(
-        self,
-        masked_lm: MaskedLM,
-        pieces: np.ndarray,
-        length: int,
-        count: Callable[[int], object],
-    ):
-        self.masked_lm, self.pieces, self.count = masked_lm, pieces, count
-        self.device = masked_lm.decoder.weight.device
-        self.prefix, self.suffix = masked_lm.special_pieces()
-        self.body = length - len(self.prefix) - len(self.suffix)
-
-    def predict(self, hide: Callable) -> Prediction:
-        """hide: (ids, places) -> MaskedBatch; places are those in the stream, -1
-        around it."""
-        found = [self._score(hide(ids, at), at) for ids, at in self._batches()]
-        return Prediction(*(np.concatenate(part) for part in zip(*found)))
-
-    def hide(self, masker: Masker, ids: np.ndarray) -> MaskedBatch:
-        """Pieces at random; what is hidden depends on the text before it alone."""
-        return masker.mask(ids, np.random.default_rng([SEED, int(ids.sum())]))
-
-    def _batches(self) -> Iterator[Tuple[np.ndarray, np.ndarray]]:
-        n_sequences = max(1, BATCH_PIECES // self.body)
-        for start, n, length in in_order(len(self.pieces), self.body, n_sequences):
-            places = np.arange(start, start + n * length).reshape(n, length)
-            around = [[-1] * len(part) for part in (self.prefix, self.suffix)]
-            ids = wrap(self.pieces[places], self.prefix, self.suffix)
-            yield ids, wrap(places, *around)
-            self.count(n * length)
-
-    @torch.inference_mode()
-    def _score(self, batch: MaskedBatch, places: np.ndarray) -> Prediction:
-        ids, positions, targets = (
-            torch.from_numpy(part).to(self.device) for part in batch
-        )
-        logits = score_masked(self.masked_lm, ids, positions)
-        log_probs = logits.float().log_softmax(-1)
-        losses = -log_probs.gather(1, targets[:, None])[:, 0].double()
-        hits = log_probs.argmax(-1) == targets
-        at = places.reshape(-1)[batch.positions]
-        return Prediction(losses.cpu().numpy(), hits.cpu().numpy(), at)
+    RETURNS: int64, pieces; for each of them the number of the word that is hidden with
+        it, -1 for none; the characters of each such word.
+    """
+    backend, end = masked_lm.tokenizer.backend_tokenizer, masked_lm.special_pieces()[1]
+    pieces: List[int] = []
+    owners: List[int] = []
+    letters: List[int] = []
+    for line in lines:
+        owner = np.full(len(line) + 1, -1)
+        for number, match in enumerate(WORD.finditer(line)):
+            if hash_share(f"{number} {line}") < MASK_SHARE:
+                owner[match.start() : match.end()] = len(letters)
+                letters.append(match.end() - match.start())
+        encoding = backend.encode(line, add_special_tokens=False)
+        pieces += [*encoding.ids, *end]
+        # A piece belongs to the word of its last character: some begin with a blank.
+        owners += [int(owner[stop - 1]) if stop else -1 for _, stop in encoding.offsets]
+        owners += [-1] * len(end)
+    return np.array(pieces, int), np.array(owners, int), np.array(letters, int)
 
 
-def _hide_words(
-    ids: np.ndarray, places: np.ndarray, owners: np.ndarray, mask_id: int
-) -> MaskedBatch:
-    # The place before the first piece is one of the pieces around the text.
-    hidden = (places >= 0) & (owners[places] >= 0)
-    positions = np.flatnonzero(hidden)
-    return MaskedBatch(
-        np.where(hidden, mask_id, ids), positions, ids.reshape(-1)[positions]
-    )
-
-
-def _by_character(
-    found: Prediction, owners: np.ndarray, letters: np.ndarray
-) -> Dict[str, Any]:
-    """Sums over the words that were hidden."""
-    words = owners[found.places]
-    read = np.unique(words)
-    characters = int(letters[read].sum())
-    if not characters:
-        return {"masked_words": 0}
-    misses = np.zeros(len(letters), dtype=np.int64)
-    np.add.at(misses, words, ~found.hits)
-    return {
-        "masked_words": len(read),
-        "masked_characters": characters,
-        "perplexity_per_character": math.exp(found.losses.sum() / characters),
-        "word_accuracy": float((misses[read] == 0).mean()),
-    }
+@torch.inference_mode()
+def _predict(
+    masked_lm: MaskedLM,
+    prefix: List[int],
+    pieces: np.ndarray,
+    hidden: np.ndarray,
+    suffix: List[int],
+) -> Tuple[np.ndarray, np.ndarray]:
+    """RETURNS: -log p of each hidden piece, and whether it was the first choice."""
+    device = masked_lm.decoder.weight.device
+    read = np.where(hidden, masked_lm.tokenizer.mask_token_id, pieces)
+    ids = torch.tensor([[*prefix, *read, *suffix]], device=device)
+    positions = torch.from_numpy(np.flatnonzero(hidden) + len(prefix)).to(device)
+    targets = torch.from_numpy(pieces[hidden]).to(device)
+    log_probs = score_masked(masked_lm, ids, positions).float().log_softmax(-1)
+    losses = -log_probs.gather(1, targets[:, None])[:, 0].double()
+    return losses.cpu().numpy(), (log_probs.argmax(-1) == targets).cpu().numpy()

@@ -1,27 +1,35 @@
 """The folder of a run that is not finished, beside the one that it will be."""
 
-import json
+import re
 import secrets
-import shutil
-from dataclasses import asdict
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Collection, Dict, Iterator, List, Optional
 
 from ..backbones.recommended import PRETRAIN_FILE
-from .checkpoint import PREFIX
-from .settings import PretrainError, Settings
+from ..files.errors import DataError
+from ..files.file import replace_file
+from ..files.json_lines import dump_json, read_json
+from ..files.lock import lock_file
 
 UNFINISHED = ".unfinished"
 RUN_FILE = "run.json"
-PIECES_FOLDER = "pieces"
+LOCK_FILE = ".lock"
 # In run.json and pretrain.json: whose run a model comes from.
 RUN_KEY = "run"
 # What such a folder may hold: nothing else is ever removed with it.
-OURS = (RUN_FILE, PIECES_FOLDER, PREFIX, f".{PREFIX}", f".{RUN_FILE}")
+OURS = re.compile(
+    r"run\.json|\.run\.[0-9a-f]{8}\.json|\.lock"
+    r"|\.?checkpoint-\d{9}(/[^/]+)?"
+)
+# Settings that a run that goes on may be given anew, and those that change nothing.
+CHANGEABLE = ("steps", "epochs", "minutes", "precision", "half", "few_shot_learn_rate")
+IRRELEVANT = ("device", "checkpoint_minutes")
+Facts = Dict[str, Any]
 
 
 class RunFolder:
-    """Where a run keeps its pieces and checkpoints until the model is whole.
+    """Where a run keeps its checkpoints until the model is whole.
 
     out (Path): The model folder to be. The run's own is OUT.unfinished beside it.
     """
@@ -29,122 +37,142 @@ class RunFolder:
     def __init__(self, out: Path):
         self.out = out.absolute()
         self.path = self.out.with_name(self.out.name + UNFINISHED)
-        self.pieces = self.path / PIECES_FOLDER
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other runs out. At the end the folder goes, unless a run is begun.
+
+        RAISES (DataError): If another run is at work.
+        """
+        with lock_file(self.path / LOCK_FILE, self.out):
+            try:
+                yield
+            finally:
+                if not self.is_begun:
+                    self._clear()
 
     @property
     def is_begun(self) -> bool:
         """Whether there is a run to go on with: all before its first step is done."""
         return (self.path / RUN_FILE).is_file()
 
-    def finished(self) -> Optional[Dict[str, Any]]:
-        """The report of the model in OUT, if no run is begun that would replace it."""
+    def claim(self, given: Facts, *, resume: bool, overwrite: bool) -> Optional[Facts]:
+        """Make room for a new run, unless one goes on or is finished.
+
+        given (Facts): What the run is given. resume (bool): Whether a begun run goes
+            on. overwrite (bool): Whether OUT may be replaced, and a begun run given
+            up: with `resume`, those that were given something else.
+        RETURNS (Optional[Facts]): What is noted of the run that goes on, or, if none
+            is begun, of the model that is finished; None: a new run.
+        RAISES (DataError): If OUT or a run would be lost.
+        """
+        noted = self._noted()
+        if not resume or self.is_begun or noted is None:
+            check_model_folder(self.out, overwrite=overwrite)
+        problem = ""
+        if noted is not None and resume:
+            ignored = (*CHANGEABLE, *IRRELEVANT) if self.is_begun else IRRELEVANT
+            changed = "; ".join(_changes(given, noted, ignored))
+            if not changed:
+                return noted
+            problem = f"was given other settings: {changed}. Go on with those"
+        elif self.is_begun:
+            problem = "holds an unfinished run: go on with --resume"
+        if problem and not overwrite:
+            path = self.path if self.is_begun else self.out
+            raise DataError(f"{problem}, or begin again with --overwrite", path=path)
+        for path in self.path.rglob("*"):
+            if not self._is_ours(path):
+                raise DataError(
+                    f"is needed for the run, and holds {path.name}, which is none of "
+                    "its files: move it away, or choose another OUT",
+                    path=self.path,
+                )
+        self._clear(keep=[LOCK_FILE])
+        return None
+
+    def _noted(self) -> Optional[Facts]:
+        """Of a begun run, or of the model in OUT."""
         path = self.out / PRETRAIN_FILE
-        if not path.is_file():
-            return None
-        report = _read_json(path)
-        if self.is_begun:
-            # Killed after the model was whole, before the run's folder was removed.
-            if _read_json(self.path / RUN_FILE).get(RUN_KEY) != report.get(RUN_KEY):
-                return None
-            self.remove()
+        report = _read(path) if path.is_file() else None
+        if not self.is_begun:
+            return report
+        run = self.read()
+        if report is None or run.get(RUN_KEY) != report.get(RUN_KEY):
+            return run
+        self.end()  # killed after the model was whole
         return report
 
-    def claim(self, given: Dict[str, Any], *, resume: bool, overwrite: bool) -> bool:
-        """Make the folder for a new run, or leave it for one that goes on.
+    def begin(self, facts: Facts) -> None:
+        """Note what the run was given and found; from then on it can go on."""
+        facts = {RUN_KEY: secrets.token_hex(8), **facts}
+        replace_file(self.path / RUN_FILE, dump_json(facts))
 
-        given (Dict[str, Any]): What a run that goes on must be given again.
-        resume (bool): Whether a begun run goes on.
-        overwrite (bool): Whether OUT may be replaced, and a begun run given up: with
-            `resume`, one that was begun with other settings.
-        RETURNS (bool): Whether a run goes on.
-        RAISES (PretrainError): If OUT or a run would be lost.
+    def read(self) -> Facts:
+        """What was noted.
+
+        RAISES (DataError): If it is damaged.
         """
-        self._check_out(overwrite)
-        if self.is_begun:
-            if not resume and not overwrite:
-                raise PretrainError(
-                    f"{self.path} holds an unfinished run: go on with --resume, or "
-                    f"begin again with --overwrite"
-                )
-            changed = self._changes(given)
-            if resume and not changed:
-                return True
-            if not overwrite:
-                raise PretrainError(
-                    f"{self.path} was begun with other settings: "
-                    f"{'; '.join(changed)}. Go on with those, or begin again with "
-                    f"--overwrite"
-                )
-        if self.path.exists():
-            self._check_ours()
-            shutil.rmtree(self.path)
-        self.path.mkdir(parents=True)
-        return False
+        return _read(self.path / RUN_FILE)
 
-    def write(self, facts: Dict[str, Any], settings: Settings) -> None:
-        """Note what the run was given and found; from then on it can go on.
+    def end(self) -> None:
+        """The model is whole: nothing goes on from here."""
+        (self.path / RUN_FILE).unlink()
 
-        facts (Dict[str, Any]): To be read again. settings (Settings): The run's.
-        """
-        temporary = self.path / f".{RUN_FILE}"
-        key = {RUN_KEY: secrets.token_hex(8)}
-        data = {**key, **facts, "settings": asdict(settings)}
-        temporary.write_text(json.dumps(data, indent=1), encoding="utf8")
-        temporary.replace(self.path / RUN_FILE)
+    def _is_ours(self, path: Path) -> bool:
+        name = path.relative_to(self.path).as_posix()
+        return OURS.fullmatch(name) is not None
 
-    def read(self) -> Dict[str, Any]:
-        """What was noted, with the settings as a dict.
-
-        RAISES (PretrainError): If it is damaged.
-        """
-        return _read_json(self.path / RUN_FILE)
-
-    def remove(self) -> None:
-        """Remove the run, once its model is whole."""
-        shutil.rmtree(self.path, ignore_errors=True)
-
-    def _check_out(self, overwrite: bool) -> None:
-        if self.out.is_file():
-            raise PretrainError(f"{self.out} is a file: name a folder for the model")
-        if not self.out.exists() or not any(self.out.iterdir()):
-            return
-        if not overwrite:
-            raise PretrainError(
-                f"{self.out} exists: choose another folder, or replace it with "
-                f"--overwrite"
-            )
-        if not (self.out / PRETRAIN_FILE).is_file():
-            raise PretrainError(
-                f"{self.out} was not written by this command (it has no "
-                f"{PRETRAIN_FILE}): remove it yourself, or choose another folder"
-            )
-
-    def _check_ours(self) -> None:
-        for path in self.path.iterdir():
-            if not path.name.startswith(OURS):
-                raise PretrainError(
-                    f"{self.path} is needed for the run, and holds {path.name}, which "
-                    f"is none of its files: move it away, or choose another OUT"
-                )
-
-    def _changes(self, given: Dict[str, Any]) -> List[str]:
-        """given: settings as a dict, and other things."""
-        noted = self.read()
-        mine = {**given.pop("settings"), **given}
-        theirs = {**noted.pop("settings", {}), **noted}
-        return [
-            f"{name} {theirs.get(name)!r} -> {value!r}"
-            for name, value in mine.items()
-            if theirs.get(name) != value
-        ]
+    def _clear(self, keep: Collection[str] = ()) -> None:
+        """Remove what runs have written, and nothing else."""
+        paths = sorted(self.path.rglob("*"), reverse=True)
+        ours = [p for p in paths if self._is_ours(p) and p.name not in keep]
+        for path in [*ours, self.path]:
+            with suppress(OSError):  # a folder that is not empty
+                path.rmdir() if path.is_dir() else path.unlink()
 
 
-def _read_json(path: Path) -> Dict[str, Any]:
-    try:
-        data = json.loads(path.read_text(encoding="utf8"))
-        return dict(data)
-    except (OSError, ValueError, TypeError) as error:
-        raise PretrainError(
-            f"{path} is damaged ({type(error).__name__}: {error}): begin again with "
-            f"--overwrite"
-        ) from error
+def check_model_folder(out: Path, *, overwrite: bool) -> None:
+    """Check that a model may be written to a folder.
+
+    RAISES (DataError): If something would be lost.
+    """
+    if out.is_file():
+        raise DataError("is a file: name a folder for the model", path=out)
+    if not out.exists() or not any(out.iterdir()):
+        return
+    if not overwrite:
+        raise DataError(
+            "exists: choose another folder, or replace it with --overwrite", path=out
+        )
+    if not (out / PRETRAIN_FILE).is_file():
+        raise DataError(
+            f"was not written by this command (it has no {PRETRAIN_FILE}): remove it "
+            "yourself, or choose another folder",
+            path=out,
+        )
+
+
+def _changes(given: Facts, noted: Facts, ignored: Collection[str]) -> List[str]:
+    """What differs, for people. Both: settings as a dict, and other things."""
+    changed = []
+    for part, theirs in ((given, noted), (given["settings"], noted.get("settings"))):
+        for name in part:
+            old = theirs.get(name) if isinstance(theirs, dict) else None
+            if name not in ("settings", *ignored) and old != part[name]:
+                changed.append(f"{name} {_show(old)} -> {_show(part[name])}")
+    return changed
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, list):
+        texts = [" ".join(map(str, v.values())) for v in value if isinstance(v, dict)]
+        return ", ".join(texts) or "none"
+    return repr(value)
+
+
+def _read(path: Path) -> Facts:
+    data = read_json(path)
+    if not isinstance(data, dict):
+        raise DataError("is damaged: begin again with --overwrite", path=path)
+    return data

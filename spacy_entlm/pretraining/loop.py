@@ -3,35 +3,26 @@
 import math
 import time
 from dataclasses import dataclass
-from typing import Callable, Iterator
+from typing import Callable
 
 import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
 from ..backbones.masked_lm import MaskedLM
+from ..files.errors import DataError
 from ..model.precision import DTYPES, autocast
 from .checkpoint import State
-from .masking import MaskedBatch, Masker
-from .optimization import clip_gradients, learn_rate_at
-from .scores import score_masked
+from .masking import Masker, score_masked
 from .sequences import MASKS, PackedSequences
-from .settings import PretrainError, Settings
+from .settings import Settings
 
+GRADIENT_NORM = 1.0
+# Share of the training over which the learning rate rises, as RoBERTa's.
+WARMUP = 0.06
 # Updates after which a GPU is asked for the loss, which makes it wait.
 GPU_REPORT_STEPS = 50
 SECONDS_PER_MINUTE = 60.0
-
-
-@dataclass
-class Report:
-    """What a progress bar shows: updates, share of the training that is done, mean
-    loss since the report before, pieces per second."""
-
-    step: int
-    done: float
-    loss: float
-    speed: float
 
 
 @dataclass
@@ -42,8 +33,10 @@ class Training:
     optimizer (Optimizer): Its optimizer.
     sequences (PackedSequences), masker (Masker): Its data.
     settings (Settings): With a number of steps, or minutes.
-    learn_rate (float): The highest. precision (str): A key of DTYPES.
-    save (Callable): Writes a checkpoint. report (Callable): Shows a Report.
+    learn_rate (float): The highest.
+    save (Callable): Writes a checkpoint.
+    report (Callable): Shows the step, the share of the training that is done, the mean
+        loss since the last checkpoint, and pieces per second.
     """
 
     masked_lm: MaskedLM
@@ -52,14 +45,13 @@ class Training:
     masker: Masker
     settings: Settings
     learn_rate: float
-    precision: str
     save: Callable[[State], None]
-    report: Callable[[Report], None]
+    report: Callable[[int, float, float, float], None]
 
     def run(self, state: State) -> None:
         """Train to the end, from where the state stands; it is changed in place.
 
-        RAISES (PretrainError): If the loss is no number any more.
+        RAISES (DataError): If the loss is no number any more.
         """
         device = self.masked_lm.decoder.weight.device
         self.masked_lm.train()
@@ -73,113 +65,63 @@ class Training:
 
     def _run(self, state: State, device: torch.device) -> None:
         before, start = state.seconds, time.perf_counter()
-        saved, pieces, losses = start, state.pieces, _Losses(device)
+        saved, pieces, first = start, state.pieces, state.step
+        total = torch.zeros((), device=device)
         every = GPU_REPORT_STEPS if device.type == "cuda" else 1
         interval = SECONDS_PER_MINUTE * self.settings.checkpoint_minutes
-        while self.done(state.step, state.seconds) < 1.0:
-            self._set_rate(self.done(state.step + 0.5, state.seconds))
-            losses.add(self._update(state.step, device))
+        while (done := self.done(state.step + 0.5, state.seconds)) < 1.0:
+            total += self._update(state.step, self.learn_rate_at(done), device)
             state.step += 1
-            state.pieces += self.settings.accumulate * self._batch_pieces
+            state.pieces += self.settings.batch_size * self.sequences.length
             now = time.perf_counter()
             state.seconds = before + now - start
-            if state.step % every == 0:
-                loss = losses.read(state.step)
+            done = self.done(state.step, state.seconds)
+            is_due = done >= 1.0 or now - saved >= interval
+            if is_due or state.step % every == 0:
+                loss = float(total) / (state.step - first)
+                if not math.isfinite(loss):
+                    raise DataError(
+                        f"The loss is {loss} at step {state.step:,}: the training has "
+                        "gone astray. Try a lower --learn-rate, or --precision float32"
+                    )
                 speed = (state.pieces - pieces) / (now - start)
-                done = self.done(state.step, state.seconds)
-                self.report(Report(state.step, done, loss, speed))
-            if now - saved >= interval and self.done(state.step, state.seconds) < 1.0:
-                self._save(state, losses)
-                saved = time.perf_counter()
-        self._save(state, losses)
+                self.report(state.step, done, loss, speed)
+            if is_due:
+                state.losses.append([state.step, loss])
+                self.save(state)
+                total.zero_()
+                saved, first = time.perf_counter(), state.step
 
     def done(self, step: float, seconds: float) -> float:
         """Share of the training that is over: of its steps, or of its time."""
         steps, minutes = self.settings.steps, self.settings.minutes
         of_steps = 0.0 if steps is None else step / max(steps, 1)
-        if minutes is None:
-            return of_steps
-        return max(of_steps, seconds / max(minutes * SECONDS_PER_MINUTE, 1e-9))
+        of_time = 0.0 if minutes is None else seconds / (minutes * SECONDS_PER_MINUTE)
+        return max(of_steps, of_time)
 
-    @property
-    def _batch_pieces(self) -> int:
-        return self.settings.batch_size * self.sequences.length
+    def learn_rate_at(self, done: float) -> float:
+        """The learning rate: it rises linearly, then falls linearly to zero.
 
-    def _set_rate(self, done: float) -> None:
-        rate = learn_rate_at(done, self.learn_rate, self.settings.warmup)
+        done (float): Share of the training.
+        """
+        return self.learn_rate * min(done / WARMUP, (1.0 - done) / (1.0 - WARMUP))
+
+    def _update(self, step: int, rate: float, device: torch.device) -> torch.Tensor:
+        """One step of the optimizer. RETURNS: its loss, on the device."""
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-
-    def _update(self, step: int, device: torch.device) -> torch.Tensor:
-        """One step of the optimizer. RETURNS: its mean loss, on the device."""
         # Nothing random goes on from one step to the next: see `State`.
         seeds = np.random.SeedSequence([self.settings.seed, MASKS, step])
         torch.manual_seed(int(seeds.generate_state(1, np.uint64)[0]))
-        total = torch.zeros((), device=device)
-        for batch in self._batches(step, np.random.default_rng(seeds)):
-            ids, positions, targets = (_to(part, device) for part in batch)
-            with autocast(device, DTYPES[self.precision]):
-                logits = score_masked(self.masked_lm, ids, positions)
-            loss = cross_entropy(logits.float(), targets) / self.settings.accumulate
-            loss.backward()
-            total += loss.detach()
-        clip_gradients([p for p in self.masked_lm.parameters() if p.grad is not None])
+        size = self.settings.batch_size
+        ids = self.sequences.batch(step * size, size)
+        batch = self.masker.mask(ids, np.random.default_rng(seeds))
+        masked, positions, targets = (torch.from_numpy(x).to(device) for x in batch)
+        with autocast(device, DTYPES[self.settings.precision]):
+            logits = score_masked(self.masked_lm, masked, positions)
+        loss = cross_entropy(logits.float(), targets)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.masked_lm.parameters(), GRADIENT_NORM)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        return total
-
-    def _batches(self, step: int, rng: np.random.Generator) -> Iterator[MaskedBatch]:
-        size = self.settings.batch_size
-        first = step * self.settings.accumulate
-        for number in range(first, first + self.settings.accumulate):
-            yield self.masker.mask(self.sequences.batch(number * size, size), rng)
-
-    def _save(self, state: State, losses: "_Losses") -> None:
-        if losses.count or losses.pending:
-            state.losses.append([state.step, losses.take(state.step)])
-        self.save(state)
-
-
-class _Losses:
-    """Mean losses; a GPU computes on while they are not read."""
-
-    def __init__(self, device: torch.device):
-        self._waiting = torch.zeros((), device=device)
-        self.pending = 0
-        self._sum, self.count = 0.0, 0
-
-    def add(self, loss: torch.Tensor) -> None:
-        self._waiting += loss
-        self.pending += 1
-
-    def read(self, step: int) -> float:
-        """The mean since it was read last.
-
-        RAISES (PretrainError): If it is no number.
-        """
-        mean = float(self._waiting) / max(self.pending, 1)
-        if not math.isfinite(mean):
-            raise PretrainError(
-                f"The loss is {mean} at step {step:,}: the training has gone astray. "
-                f"Try a lower --learn-rate, or --precision float32"
-            )
-        self._sum += mean * self.pending
-        self.count += self.pending
-        self._waiting.zero_()
-        self.pending = 0
-        return mean
-
-    def take(self, step: int) -> float:
-        """The mean since it was taken last."""
-        self.read(step)
-        mean = self._sum / self.count
-        self._sum, self.count = 0.0, 0
-        return mean
-
-
-def _to(array: np.ndarray, device: torch.device) -> torch.Tensor:
-    """On its way to the device: nothing waits for it to arrive."""
-    tensor = torch.from_numpy(array)
-    if device.type != "cuda":
-        return tensor
-    return tensor.pin_memory().to(device, non_blocking=True)
+        return loss.detach()

@@ -1,6 +1,6 @@
 """Full sequences of a stream of pieces, in another order on each pass."""
 
-from typing import Iterator, Sequence, Tuple
+from typing import Sequence
 
 import numpy as np
 
@@ -54,7 +54,9 @@ class PackedSequences:
         starts = np.array([self._start(first + i) for i in range(size)])
         # The stream is a ring: a cut may begin near its end.
         index = (starts[:, None] + np.arange(self.body)) % len(self.stream)
-        return wrap(self.stream[index], self.prefix, self.suffix)
+        around = [np.tile(ids, (size, 1)) for ids in (self.prefix, self.suffix)]
+        parts = [around[0], self.stream[index], around[1]]
+        return np.concatenate([part.astype(np.int64) for part in parts], axis=1)
 
     def _start(self, number: int) -> int:
         current, place = divmod(number, self.n_sequences)
@@ -64,23 +66,3 @@ class PackedSequences:
             self._shift = int(rng.integers(len(self.stream)))
             self._pass = current
         return self._shift + int(self._order[place]) * self.body
-
-
-def wrap(rows: np.ndarray, prefix: Sequence[int], suffix: Sequence[int]) -> np.ndarray:
-    """Put pieces before and after each row. rows: (n, body). RETURNS: int64."""
-    n = len(rows)
-    parts = [np.tile(prefix, (n, 1)), rows, np.tile(suffix, (n, 1))]
-    return np.concatenate([part.astype(np.int64) for part in parts], axis=1)
-
-
-def in_order(n_pieces: int, body: int, size: int) -> Iterator[Tuple[int, int, int]]:
-    """Cut a stream into batches of equal sequences, once and in order, the last rest
-    as a shorter sequence of its own.
-
-    YIELDS (Tuple[int, int, int]): Where a batch begins, its sequences, their length.
-    """
-    n_full, rest = divmod(n_pieces, body)
-    for first in range(0, n_full, size):
-        yield first * body, min(size, n_full - first), body
-    if rest:
-        yield n_full * body, 1, rest

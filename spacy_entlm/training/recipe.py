@@ -19,7 +19,9 @@ from .check import (
     warn_if_nothing_learned,
 )
 from .optimizer import build_adam
-from .schedule import DECAYS, steps_to_zero, suitable_learn_rate
+from .schedule import DECAYS, MIN_UPDATES, steps_to_zero, suitable_learn_rate
+
+EPOCHS = 20
 
 Annotated = Union[Example, Doc, Tuple[str, Dict[str, Any]]]
 Callback = Callable[[int, Dict[str, float]], None]
@@ -30,7 +32,7 @@ def train(
     examples: Iterable[Annotated],
     *,
     label_words: Optional[Dict[str, List[str]]] = None,
-    epochs: int = 20,
+    epochs: Optional[int] = None,
     batch_size: int = 4,
     learn_rate: Optional[float] = None,
     seed: int = 0,
@@ -48,7 +50,8 @@ def train(
     label_words (Optional[Dict[str, List[str]]]): Label words per class; None: they are
         searched in the examples. Classes that a trained component does not have yet
         are added.
-    epochs (int): Passes over the examples.
+    epochs (Optional[int]): Passes over the examples. None: 20, and more where these
+        would make fewer than 60 updates.
     batch_size (int): Examples of a step.
     learn_rate (Optional[float]): Of the first step; it decays to zero. None: what
         suits the backbone.
@@ -63,15 +66,18 @@ def train(
     if not data:
         raise ValueError("There is nothing to train on: no examples were given")
     for setting, value in (("epochs", epochs), ("batch_size", batch_size)):
-        if value < 1:
+        if value is not None and value < 1:
             raise ValueError(f"{setting} must be at least 1, not {value}")
+    steps_per_epoch = math.ceil(len(data) / batch_size)
+    if epochs is None:
+        epochs = max(EPOCHS, math.ceil(MIN_UPDATES / steps_per_epoch))
     if shape not in DECAYS:
         raise ValueError(f"shape is one of {list(DECAYS)}, not {shape!r}")
     fix_random_seed(seed)
     names = _prepare(nlp, data, label_words)
     if learn_rate is None:
         learn_rate = suitable_learn_rate(_backbone(nlp, names[0]))
-    n_steps = epochs * math.ceil(len(data) / batch_size)
+    n_steps = epochs * steps_per_epoch
     rates: Any = steps_to_zero(learn_rate, n_steps, shape)
     optimizer = build_adam(rates)
     history: Dict[str, List[float]] = {name: [] for name in names}

@@ -20,6 +20,9 @@ PAPER_WIDTH = 768
 WIDTH_EXPONENT = math.log2(3)
 HIGHEST_LEARN_RATE = 1e-3
 
+# Fewer updates leave a model that finds next to nothing (docs/benchmarks.md).
+MIN_UPDATES = 60
+
 DECAYS: Dict[str, Callable[[float], float]] = {
     "linear": lambda done: 1.0 - done,
     "cosine": lambda done: 0.5 * (1.0 + math.cos(math.pi * done)),
@@ -35,6 +38,7 @@ def decay_to_zero(
     backbone: Optional[str] = None,
     shape: str = "linear",
     max_steps: int = 0,
+    min_updates: int = 0,
 ) -> Generator[float, None, None]:
     """A schedule that decays to zero at the end of the training, without warm-up
     (`spacy-entlm.decay_to_zero.v1`).
@@ -48,6 +52,7 @@ def decay_to_zero(
     backbone (Optional[str]): The masked LM, wanted if `initial_rate` is None.
     shape (str): "linear", "cosine" or "constant".
     max_steps (int): Most steps of the training; 0: as many as the passes need.
+    min_updates (int): As that of the batcher, `spacy-entlm.Batcher.v1`.
     RAISES (ValueError): If the training has no end to which the rate could decay.
     """
     if shape not in DECAYS:
@@ -66,10 +71,26 @@ def decay_to_zero(
     path = Path(examples) if examples else None
     if path is None or not path.exists():
         return steps_to_zero(initial_rate, 1, "constant")
-    n_steps = epochs * math.ceil(_count_docs(path) / batch_size)
+    n_docs = _count_docs(path)
+    n_docs *= n_repeats(n_docs, epochs, batch_size, min_updates)
+    n_steps = epochs * math.ceil(n_docs / batch_size)
     if max_steps > 0:
         n_steps = min(n_steps, max_steps)
     return steps_to_zero(initial_rate, n_steps, shape)
+
+
+def n_repeats(n_examples: int, epochs: int, batch_size: int, min_updates: int) -> int:
+    """How often examples come in each pass so that there are enough updates.
+
+    n_examples (int): Examples of a pass. epochs (int): Passes.
+    batch_size (int): Examples of an update. min_updates (int): In the whole training.
+    """
+    if n_examples < 1 or epochs < 1:
+        return 1
+    wanted = math.ceil(min_updates / epochs)  # updates of a pass
+    if math.ceil(n_examples / batch_size) >= wanted:
+        return 1
+    return math.ceil(((wanted - 1) * batch_size + 1) / n_examples)
 
 
 def steps_to_zero(

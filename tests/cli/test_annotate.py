@@ -28,7 +28,8 @@ def annotate(tmp_path, monkeypatch):
     Path("gold.txt").write_text(GOLD)
 
     def annotate(*args):
-        return CliRunner().invoke(entlm_cli, ["annotate", *map(str, args)])
+        command = ["annotate", *map(str, args), "--overwrite"]
+        return CliRunner().invoke(entlm_cli, command)
 
     return annotate
 
@@ -218,6 +219,70 @@ def test_bad_input_is_one_line_and_writes_nothing(annotate, args, text):
     (line,) = result.stderr.splitlines()
     assert text in line
     assert not Path("out.spacy").exists()
+
+
+def test_a_file_that_is_there_stays_unless_it_is_told(annotate):
+    Path("out.spacy").write_text("old")
+    for args in (["lexicon.tsv", "plain.txt", "out.spacy"], ["d", "out.spacy"]):
+        args += ["--corpus", "c"] if len(args) == 2 else []
+        result = CliRunner().invoke(entlm_cli, ["annotate", *args])
+        assert result.exit_code == 1 and "--overwrite" in result.stderr
+    assert Path("out.spacy").read_text() == "old"
+
+
+@pytest.fixture
+def folders(annotate):
+    """A folder of data with a lexicon, and the folder of its train part."""
+    for name in ("data", "corpus"):
+        Path(name).mkdir()
+    Path("data/lexicon.tsv").write_text(LEXICON)
+    annotate("lexicon.tsv", "gold.txt", "corpus/train.spacy")
+    return Path("data"), Path("corpus")
+
+
+def test_the_lexicon_of_a_folder_is_applied_to_its_text(annotate, folders):
+    args = ("data", "out.spacy", "--corpus", "corpus")
+    assert annotate(*args).exit_code == 0
+    assert len(entities("out.spacy")) == 2
+    # Neither a copy beside the text nor a second file is taken for it.
+    Path("data/unlabeled.conll.bak").write_text("Bob B-PER\n")
+    Path("data/unlabeled.txt").write_text("Ann left .\nAnn left .\nAnn left .\n")
+    assert annotate(*args).exit_code == 0
+    assert entities("out.spacy") == [[("Ann", "PER")]] * 3
+    Path("data/unlabeled.txt.gz").write_bytes(gzip.compress(b"Ann left .\n"))
+    result = annotate(*args)
+    assert result.exit_code == 1
+    assert "(unlabeled.txt, unlabeled.txt.gz): keep one" in result.stderr
+
+
+def test_what_a_folder_lacks_is_said_and_the_output_is_empty(annotate, folders):
+    data, corpus = folders
+    args = (data, "out.spacy", "--corpus", corpus)
+    (corpus / "train.spacy").rename("train.spacy")
+    result = annotate(*args)
+    assert result.exit_code == 0, result.stderr
+    assert "data has no unlabeled.* and no train part: nothing" in result.stdout
+    assert Path("out.spacy").read_bytes() == b""
+    (data / "lexicon.tsv").unlink()
+    assert "data has no lexicon.*: nothing is annotated" in annotate(*args).stdout
+    Path("train.spacy").rename(corpus / "distant.spacy")
+    assert annotate(*args).exit_code == 0
+    assert entities("out.spacy") == entities(corpus / "distant.spacy") != []
+
+
+@pytest.mark.parametrize(
+    "args, text",
+    [
+        (["none", "out.spacy", "--corpus", "corpus"], "none: is no folder with data"),
+        (["data", "x", "out.spacy", "--corpus", "corpus"], "name LEXICON, IN and OUT"),
+        (["lexicon.tsv", "plain.txt"], "name LEXICON, IN and OUT, or a data folder"),
+    ],
+)
+def test_arguments_of_another_form_are_one_line(annotate, folders, args, text):
+    result = annotate(*args)
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert text in line
 
 
 def test_help_has_an_example(annotate):

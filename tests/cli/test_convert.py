@@ -99,7 +99,7 @@ def test_convert_makes_missing_folders_and_leaves_no_temporary_file(convert):
 def test_bad_line_is_one_line_and_leaves_the_old_output(convert):
     Path("out.spacy").write_text("old")
     Path("bad.conll").write_text("Lima B-LOC\nis\n")
-    result = convert("bad.conll", "out.spacy")
+    result = convert("bad.conll", "out.spacy", "--overwrite")
     assert_one_line_error(result, "bad.conll, line 2: 1 column(s)")
     assert Path("out.spacy").read_text() == "old"
     assert sorted(os.listdir(".")) == ["bad.conll", "in.conll", "out.spacy"]
@@ -110,6 +110,7 @@ def test_bad_line_is_one_line_and_leaves_the_old_output(convert):
     [
         (["none.conll", "out.spacy"], "none.conll: no such file"),
         ([".", "out.spacy"], ".: is a folder"),
+        (["none", "out"], "none: is no folder with data: check the path (--vars.data"),
         (["in.conll", "out.txt"], "end its name in .spacy or .jsonl"),
         (["in.conll", "out"], "end its name in .spacy or .jsonl"),
         (["in.conll", "folder.spacy"], "folder.spacy: is a folder"),
@@ -131,6 +132,104 @@ def test_output_must_not_be_the_input(convert, output):
     Path("link.jsonl").symlink_to("same.jsonl")
     assert_one_line_error(convert("same.jsonl", output), "is the input too")
     assert Path("same.jsonl").read_text() == line
+
+
+def test_a_file_that_is_there_stays_unless_it_is_told(convert):
+    Path("out.spacy").write_text("old")
+    assert_one_line_error(convert("in.conll", "out.spacy"), "--overwrite")
+    assert Path("out.spacy").read_text() == "old"
+    assert convert("in.conll", "out.spacy", "--overwrite").exit_code == 0
+    assert len(read_docbin("out.spacy")) == 2
+
+
+@pytest.fixture
+def data():
+    """Writes a folder of data: names and texts."""
+
+    def write(**parts):
+        for name, text in parts.items():
+            path = Path("data", name.replace("__", "/")).with_suffix(".txt")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return "data"
+
+    return write
+
+
+def contents(folder):
+    files = (path for path in Path(folder).rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+ANN = "[Ann](PER) left .\n"
+
+
+def test_parts_of_a_folder_are_converted(convert, data):
+    folder = data(train=ANN, **{"5shot__2": ANN}, lexicon="Ann", distant=ANN)
+    result = convert(folder, "out")
+    assert result.exit_code == 0, result.stderr
+    assert "data has no test part: F1 will not be measured" in result.stdout
+    assert set(contents("out")) == {
+        *("train.spacy", "5shot/2.spacy", "distant.spacy"),
+        *("data.json", "files.json"),
+    }
+    assert len(read_docbin("out/5shot/2.spacy")) == 1
+    assert json.loads(Path("out/data.json").read_text()) == [
+        *("distant.txt", "lexicon.txt", "train.txt")
+    ]
+
+
+def test_a_part_that_is_gone_is_removed_and_others_keep_their_bytes(convert, data):
+    folder = data(train=ANN * 3, test=ANN, dev=ANN)
+    assert convert(folder, "out", "--backbone", "entlm-mini").exit_code == 0
+    first = contents("out")
+    (Path("out") / "mine.txt").write_text("mine")
+    assert convert(folder, "out").exit_code == 1
+    Path(folder, "dev.txt").unlink()
+    args = (folder, "out", "--backbone", "entlm-mini", "--overwrite")
+    assert convert(*args).exit_code == 0
+    second = contents("out")
+    assert second.pop("mine.txt") == b"mine"
+    assert set(first) - set(second) == {"dev.spacy"}
+    assert all(second[name] == first[name] for name in second if "json" not in name)
+    assert second["backbone.json"] == first["backbone.json"]
+    # Renamed files are seen, though a folder's checksum knows no names.
+    assert second["data.json"] != first["data.json"]
+
+
+def test_a_changed_backbone_is_noted(convert, data, tmp_path):
+    lm = tmp_path / "lm"
+    lm.mkdir()
+    noted = []
+    for weights in ("old", "new"):
+        (lm / "model.safetensors").write_text(weights)
+        convert(data(train=ANN), "out", "--backbone", lm, "--overwrite")
+        noted.append(Path("out/backbone.json").read_text())
+    assert noted[0] != noted[1]
+
+
+@pytest.mark.parametrize("part", ["train", "5shot__1", "distant"])
+def test_a_training_part_without_an_entity_ends_in_one_line(convert, data, part):
+    folder = data(**{part: "Ann O\nleft O\n", "test": ANN})
+    text = Path("data", f"{part.replace('__', '/')}.txt")
+    target = text.rename(text.with_suffix(".conll"))
+    result = convert(folder, "out")
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert f"{target}: no entity in it" in line
+    assert not Path("out").exists()
+
+
+def test_what_a_folder_lacks_or_has_twice_is_one_line(convert, data):
+    folder = data(notes="x")
+    assert_one_line_error(convert(folder, "out"), "has no train.* or test.*")
+    data(train=ANN)
+    Path("data/train.conll").write_text(CONLL)
+    Path("data/train.conll.bak").write_text(CONLL)
+    line = "has several files for one part (train.conll, train.txt)"
+    assert_one_line_error(convert(folder, "out"), line)
+    assert_one_line_error(convert(folder, folder), "is the input too")
+    assert not Path("out").exists()
 
 
 @pytest.mark.parametrize("command", ["convert", "sample"])

@@ -7,7 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 from spacy_entlm.cli import entlm_cli
+from spacy_entlm.evaluation.crossval.result import Outcome
 from spacy_entlm.evaluation.crossval.training import Trainer
+from spacy_entlm.files.records import Records
 
 CONFIG = Path(__file__).resolve().parents[2] / "configs" / "entlm.cfg"
 STORE = Path("build/crossval/data.folds.jsonl")
@@ -59,7 +61,7 @@ def guess(monkeypatch):
 
     def train_and_predict(self, train, test, *, seed):
         calls.append((len(train), len(test), seed))
-        return [[(0, 1, "PER")] for _ in test]
+        return Outcome([[(0, 1, "PER")] for _ in test])
 
     monkeypatch.setattr(Trainer, "train_and_predict", train_and_predict)
     return calls
@@ -69,34 +71,36 @@ def test_from_data_to_report(crossval):
     output = crossval("--repeats", 1)
     assert "10 sentences, 21 entities" in output
     assert "8 trainings, 0 of them done before" in output
-    assert "Learning curve" in output
-    assert "Wrote build/crossval/data.md" in output
-    report = Path("build/crossval/data.md").read_text()
-    assert "| PER |" in report
-    assert "| training.max_epochs | 1 |" in report
+    assert "\nVerdict: " in output
+    assert "Wrote build/crossval/data.html" in output
+    report = Path("build/crossval/data.html").read_text()
+    assert "<td>training.max_epochs</td><td>1</td>" in report
+    assert "John, Mary" in report  # label words
     assert STORE.read_text().count("\n") == 8
 
 
 def test_a_run_that_was_stopped_goes_on(crossval, guess, monkeypatch):
-    def stop(self, key, found, append=None):
+    def stop(self, records):
         if len(guess) > 3:
             raise KeyboardInterrupt
-        original(self, key, found)
+        original(self, records)
 
-    from spacy_entlm.evaluation.crossval.store import FoldStore
-
-    original = FoldStore.append
-    monkeypatch.setattr(FoldStore, "append", stop)
+    original = Records.append
+    monkeypatch.setattr(Records, "append", stop)
     output = crossval("--repeats", 2, code=130)
     assert "the same command goes on" in output
-    assert not Path("build/crossval/data.md").exists()
-    monkeypatch.setattr(FoldStore, "append", original)
+    assert not Path("build/crossval/data.html").exists()
+    monkeypatch.setattr(Records, "append", original)
     assert "16 trainings, 3 of them done before" in crossval("--repeats", 2)
     assert len(guess) == 4 + 13
     # More repeats take what is there; other settings do not.
     assert "24 trainings, 16 of them done before" in crossval("--repeats", 3)
     assert "6 trainings, 6 of them done before" in crossval("--no-curve")
-    assert ", 0 of them" in crossval("--no-curve", "--training.dropout", 0.1)
+    other = ("--no-curve", "--training.dropout", 0.1)
+    n_before = len(guess)
+    assert "replace it with --overwrite" in crossval(*other, code=1)
+    assert len(guess) == n_before
+    assert ", 0 of them" in crossval(*other, "--overwrite")
 
 
 @pytest.mark.parametrize("extension", ["md", "html", "json"])
@@ -124,7 +128,7 @@ def test_what_is_odd_about_the_data_is_told_once(crossval, guess):
         ([], {"config": "none.cfg"}, "none.cfg: no such config file"),
         ([], {"data": "none.jsonl"}, "none.jsonl: no such file"),
         (["--folds", 11], {}, "10 annotated sentences cannot be divided into 11"),
-        (["--out", "r.txt"], {}, "is one of .md, .html, .json"),
+        (["--out", "r.txt"], {}, "is one of .html, .md, .json"),
         (["--out", "data.json"], {"data": "data.json"}, "is the input too"),
         (["--paths.label_words", "n.json"], {}, "n.json: no such file"),
         (["--training.epochz", 3], {}, "epochz"),

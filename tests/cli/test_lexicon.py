@@ -15,6 +15,7 @@ TSV = (
     "Monday\tDATE\tcalendar\nLima\tGPE\tbook\n"
 )
 MAP = "PERSON=PER GPE=LOC"
+MERGE = ["merge", "a.tsv.xz", "--out", "out.jsonl"]
 
 
 @pytest.fixture
@@ -34,7 +35,8 @@ def lexicon(tmp_path, monkeypatch):
 
 def test_merge_writes_one_lexicon_and_counts_what_it_leaves_out(lexicon):
     result = lexicon(
-        "merge", "a.tsv.xz", "people.txt", "out.jsonl", "--map", MAP, "--label", "PER"
+        *("merge", "a.tsv.xz", "people.txt", "--out", "out.jsonl"),
+        *("--map", MAP, "--label", "PER"),
     )
     assert result.exit_code == 0, result.stderr
     assert result.stdout.splitlines() == [
@@ -55,7 +57,7 @@ def test_merge_writes_one_lexicon_and_counts_what_it_leaves_out(lexicon):
 def test_merge_takes_a_map_in_pieces_and_packs_the_output(lexicon):
     Path("map.json").write_text('{"GPE": "LOC"}')
     options = ["--map", "PERSON=PER", "--map", "map.json"]
-    assert lexicon("merge", "a.tsv.xz", "b.jsonl.gz", *options).exit_code == 0
+    assert lexicon("merge", "a.tsv.xz", "--out", "b.jsonl.gz", *options).exit_code == 0
     assert len(read_lexicon("b.jsonl.gz")[0]) == 4
 
 
@@ -103,13 +105,18 @@ def test_show_without_ambiguous_names(lexicon):
 @pytest.mark.parametrize(
     "args, text",
     [
-        (["merge", "a.tsv.xz"], "at least one lexicon, and the file to write"),
-        (["merge", "a.tsv.xz", "out.tsv"], "end its name in .jsonl"),
-        (["merge", "weighted.jsonl", "weighted.jsonl"], "is the input too"),
-        (["merge", "none.tsv", "out.jsonl"], "none.tsv: no such file"),
-        (["merge", "a.tsv.xz", "out.jsonl", "--map", "X=Y"], "maps none of the types"),
-        (["merge", "a.tsv.xz", "out.jsonl", "--map", "X"], "no pair of a label map"),
-        (["merge", "people.txt", "out.jsonl"], "give one with --label"),
+        (["merge", "a.tsv.xz", "--out", "out.tsv"], "end its name in .jsonl"),
+        (["merge", "weighted.jsonl", "--out", "weighted.jsonl"], "is the input too"),
+        (["merge", "none.tsv", "--out", "out.jsonl"], "none.tsv: no such file"),
+        (
+            ["merge", "a.tsv.xz", "--out", "out.jsonl", "--map", "X=Y"],
+            "maps none of the types",
+        ),
+        (
+            ["merge", "a.tsv.xz", "--out", "out.jsonl", "--map", "X"],
+            "no pair of a label map",
+        ),
+        (["merge", "people.txt", "--out", "out.jsonl"], "give one with --label"),
         (["subsample", "a.tsv.xz", "out.jsonl"], "with --text, or choose --by random"),
         (["subsample", "a.tsv.xz", "out.jsonl", "--fraction", "2"], "up to 1"),
         (["show", "people.txt", "--lexicon-format", "xml"], "unknown format 'xml'"),
@@ -130,24 +137,50 @@ def test_help_has_an_example(lexicon, command):
     assert f"python -m spacy entlm lexicon {command}" in result.stdout
 
 
-def test_commands_load_the_http_client_only_to_ask_wikidata():
+def test_commands_need_the_extra_only_to_ask_wikidata():
     code = (
-        "import sys, spacy_entlm.cli.lexicon, spacy_entlm.cli.lexicon_wikidata\n"
-        "assert 'spacy_entlm.lexicon.sparql' not in sys.modules"
+        "import sys\n"
+        "sys.modules['tenacity'] = None\n"
+        "import spacy_entlm.cli.lexicon, spacy_entlm.cli.lexicon_wikidata"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True)
     assert result.returncode == 0, result.stderr.decode()
 
 
-def test_wikidata_without_httpx_says_what_to_install(lexicon, monkeypatch):
-    for name in ("fetch", "sparql"):
-        monkeypatch.delitem(sys.modules, f"spacy_entlm.lexicon.{name}", raising=False)
-        monkeypatch.delattr(f"spacy_entlm.lexicon.{name}", raising=False)
-    monkeypatch.setitem(sys.modules, "httpx", None)
+@pytest.mark.parametrize("package", ["httpx", "tenacity"])
+def test_wikidata_without_its_extra_says_what_to_install(lexicon, monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
     Path("map.json").write_text('{"PER": ["Q5"]}')
     result = lexicon("wikidata", "out.jsonl", "--config", "map.json")
     assert result.exit_code == 1
     assert "pip install 'spacy-entlm[wikidata]'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["merge", "people.txt", "--label", "PER", "--out", "out.jsonl"],
+        ["subsample", "weighted.jsonl", "out.jsonl"],
+        ["mine", "people.txt", "out.jsonl", "--patterns", "patterns.json"],
+        ["wikidata", "out.jsonl", "--config", "map.json"],
+    ],
+)
+def test_output_that_exists_is_replaced_only_if_asked_to(lexicon, command):
+    Path("out.jsonl").write_text("mine")
+    Path("patterns.json").write_text('{"PER": {"last": ["Bo"]}}')
+    Path("map.json").write_text('{"PER": []}')
+    result = lexicon(*command)
+    assert result.exit_code == 1
+    assert "out.jsonl: exists" in result.stderr and "--overwrite" in result.stderr
+    assert Path("out.jsonl").read_text() == "mine"
+    assert "exists" not in lexicon(*command, "--overwrite").stderr
+
+
+def test_merge_overwrites_no_lexicon_when_the_output_is_forgotten(lexicon):
+    before = Path("weighted.jsonl").read_bytes()
+    result = lexicon("merge", "a.tsv.xz", "weighted.jsonl")
+    assert result.exit_code == 2 and "--out" in result.stderr
+    assert Path("weighted.jsonl").read_bytes() == before
 
 
 def test_mine_finds_names_in_plain_text(lexicon):

@@ -8,20 +8,28 @@ import pytest
 import transformers
 from typer.testing import CliRunner
 
+from spacy_entlm.backbones.names import resolve_backbone
+from spacy_entlm.backbones.recommended import read_recommended
 from spacy_entlm.cli import entlm_cli
+from spacy_entlm.pretraining import run
 
 LINES = ["Anna lives in Berlin .", "John works for Acme Bank in Paris ."] * 20
 SMALL = ["--steps", 2, "--batch-size", 2, "--length", 16, "--device", "cpu"]
 
 
-@pytest.fixture
-def pretrain(tmp_path, monkeypatch, bert):
-    """Run the command with a tiny backbone in a folder of its own, that holds texts."""
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A folder that holds texts."""
     monkeypatch.chdir(tmp_path)
     Path("text.txt").write_text("\n".join(LINES))
     with lzma.open("more.jsonl.xz", "wt") as file:
-        file.write('{"text": "Mary left Rome for London ."}\n' * 10)
-    Path("names.tsv").write_text("Petropolis\tLOC\n")
+        file.write('{"text": "Mary left Globex for London ."}\n' * 10)
+    Path("names.tsv").write_text("Globex\tORG\n")
+
+
+@pytest.fixture
+def pretrain(bert):
+    """Runs the command with a tiny backbone: (*arguments) -> result."""
 
     def run(*args, backbone=bert):
         options = [] if backbone is None else ["--backbone", backbone]
@@ -37,11 +45,11 @@ def report(folder="out"):
 
 def test_two_texts_and_every_option(pretrain):
     result = pretrain(
-        *["text.txt", "more.jsonl.xz", "out", *SMALL, "--accumulate", 2],
-        *["--learn-rate", 0.001, "--whole-word", "--dropout", 0, "--seed", 3],
-        *["--add-vocab", 1, "--lexicon", "names.tsv", "--lexicon-weight", 50],
-        *["--held-out", 0.5, "--precision", "float32", "--checkpoint-minutes", 0],
-        *["--half", "--few-shot-learn-rate", 0.0003, "--minutes", 60],
+        *["text.txt", "more.jsonl.xz", "out", *SMALL, "--epochs", 9],
+        *["--learn-rate", 0.001, "--mask-share", 0.2, "--seed", 3],
+        *["--add-vocab", 1, "--lexicon", "names.tsv", "--held-out", 0.5],
+        *["--precision", "float32", "--half", "--few-shot-learn-rate", 0.0003],
+        *["--minutes", 60],
     )
     assert result.exit_code == 0, result.stderr
     assert result.stdout.splitlines()[-1] == "Wrote out"
@@ -49,34 +57,15 @@ def test_two_texts_and_every_option(pretrain):
     assert [text["name"] for text in found["text"]] == ["text.txt", "more.jsonl.xz"]
     assert found["corpus"]["lines"] + found["corpus"]["held_out_lines"] == 50
     assert found["settings"] == {
-        **{"steps": 2, "minutes": 60.0, "batch_size": 2, "accumulate": 2},
-        **{"length": 16, "learn_rate": 0.001, "warmup": 0.06, "weight_decay": 0.01},
-        **{"dropout": 0.0, "mask_share": 0.15, "whole_word": True, "seed": 3},
-        **{"keep_vocab": None, "add_vocab": 1, "new_vocab": None, "cased": None},
-        **{"lexicon": ["names.tsv"], "lexicon_weight": 50, "held_out": 0.5},
-        **{"precision": "float32", "device": "cpu", "checkpoint_minutes": 0.0},
-        "half": True,
+        **{"steps": 2, "epochs": 9.0, "minutes": 60.0, "batch_size": 2, "length": 16},
+        **{"learn_rate": 0.001, "mask_share": 0.2, "seed": 3, "add_vocab": 1},
+        **{"lexicon": ["names.tsv"], "held_out": 0.5, "precision": "float32"},
+        **{"device": "cpu", "checkpoint_minutes": 5.0, "half": True},
+        "few_shot_learn_rate": 0.0003,
     }
     assert found["learn_rate"] == 0.0003
     tokenizer = transformers.AutoTokenizer.from_pretrained("out")
-    assert tokenizer.tokenize("Petropolis") == ["petropolis"]
-
-
-def test_new_model_with_capitals(pretrain, config_file):
-    options = ["--new", config_file, "--new-vocab", 90, "--cased"]
-    result = pretrain("text.txt", "out", *SMALL, *options, backbone=None)
-    assert result.exit_code == 0, result.stderr
-    assert transformers.AutoTokenizer.from_pretrained("out").tokenize("in") == ["in"]
-    assert report()["backbone"] is None
-
-
-@pytest.fixture
-def config_file():
-    path = Path("small.json")
-    sizes = dict.fromkeys(["hidden_size", "intermediate_size"], 8)
-    layers = dict.fromkeys(["num_hidden_layers", "num_attention_heads"], 1)
-    path.write_text(json.dumps({"model_type": "bert", **sizes, **layers}))
-    return path
+    assert tokenizer.tokenize("a Globex") == ["a", "globex"]
 
 
 def test_measuring_prints_the_figures(pretrain):
@@ -101,18 +90,44 @@ def test_second_run_is_refused_replaced_or_has_nothing_to_do(pretrain):
     assert refused.exit_code == 1
     assert "exists: choose another folder" in refused.stderr
     assert "is finished" in pretrain("text.txt", "out", *SMALL, "--resume").stdout
+    more = pretrain("text.txt", "out", *SMALL, "--steps", 3, "--resume")
+    assert (more.exit_code, "steps 2 -> 3" in more.stderr) == (1, True)
     assert pretrain("text.txt", "out", *SMALL, "--overwrite").exit_code == 0
+
+
+def test_shipped_backbone_is_the_default(pretrain, bert, monkeypatch):
+    backbones = []
+    load = run.load_masked_lm
+    monkeypatch.setattr(
+        run, "load_masked_lm", lambda name: backbones.append(name) or load(bert)
+    )
+    result = pretrain("text.txt", "out", *SMALL, backbone=None)
+    assert result.exit_code == 0, result.stderr
+    assert backbones == [resolve_backbone("entlm-mini")]
+    assert report()["backbone"] == "entlm-mini"
+
+
+def test_names_are_learned(bert):
+    Path("names.jsonl").write_text('{"name": "Anna", "label": "PER"}\n')
+    args = ["names.jsonl", "text.txt", "out", "--backbone", bert, "--sentences", 8]
+    line = list(map(str, ["learn-names", *args]))
+    result = CliRunner().invoke(entlm_cli, line)
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert (lines[0], lines[-1]) == ("8 names in 8 sentences", "Wrote out")
+    assert read_recommended("out").label_words == {"PER": ["anna"]}
+    again = CliRunner().invoke(entlm_cli, line)
+    assert (again.exit_code, "--overwrite" in again.stderr) == (1, True)
 
 
 @pytest.mark.parametrize(
     "args, message",
     [
         (["none.txt", "out"], "none.txt: no such file"),
-        (["text.txt", "out", "--keep-vocab", "5"], "--keep-vocab 5 is too small"),
-        (["text.txt", "out", "--length", "65"], "takes at most 64 pieces"),
-        (["text.txt", "out", "--new", "none.json"], "either --backbone or --new"),
+        (["text.txt", "out", "--length", "65"], "takes at most 64"),
         (["text.txt", "text.txt"], "is a file: name a folder"),
-        (["text.txt", "out", "--precision", "half"], "--precision is one of"),
+        (["text.txt", "out", "--precision", "half"], "--precision half: "),
+        (["text.txt", "out", "--batch-size", "0"], "--batch-size 0: "),
         (["bad.txt", "out"], "bad.txt, line 2: not UTF-8: byte 0xe9"),
     ],
 )

@@ -92,6 +92,10 @@ def test_unreachable_k_is_one_line_with_the_counts(sample):
         (["none.conll", "out.spacy"], "no such file"),
         (["train.conll", "out.conll"], "end its name in .spacy or .jsonl"),
         (["train.conll", "out.spacy", "--shots", "0"], "shots must be at least 1"),
+        (["train.conll", "out.spacy", "--shots", "x"], "--shots is a number or all"),
+        ([".", "train.conll"], "is a file: name a folder"),
+        ([".", "out.spacy"], "has neither a train part nor 5shot/1.*"),
+        (["train.conll", "out.spacy", "--at-least", "--min-words", "2"], "goes with"),
         (["train.conll", "out.spacy", "--min-words", "-1"], "min_words must be 0"),
     ],
 )
@@ -101,6 +105,82 @@ def test_bad_arguments_are_one_line(sample, args, text):
     (line,) = result.stderr.splitlines()
     assert text in line
     assert not Path("out.spacy").exists()
+
+
+def test_a_file_that_is_there_stays_unless_it_is_told(sample):
+    Path("out.jsonl").write_text("old")
+    result = sample("train.conll", "out.jsonl")
+    assert result.exit_code == 1 and "--overwrite" in result.stderr
+    assert Path("out.jsonl").read_text() == "old"
+    assert sample("train.conll", "out.jsonl", "--overwrite").exit_code == 0
+
+
+def test_all_takes_every_example(sample):
+    assert sample("train.conll", "out.jsonl", "--shots", "all").exit_code == 0
+    assert len(read_jsonl("out.jsonl")) == 30
+
+
+@pytest.fixture
+def corpus(sample):
+    """A folder as `convert` writes it."""
+    Path("corpus").mkdir()
+    sample("train.conll", "corpus/train.spacy", "--shots", "all")
+    return Path("corpus")
+
+
+def texts(path):
+    docs = DocBin().from_disk(path).get_docs(spacy.blank("en").vocab)
+    return [doc.text for doc in docs]
+
+
+def test_a_folder_gives_a_folder(sample, corpus):
+    result = sample("corpus", "out", "--shots", 3)
+    assert result.exit_code == 0, result.stderr
+    assert "6 sentences, 6 entities" in result.stdout
+    # Without a dev part the training is watched on its own examples.
+    assert texts("out/train.spacy") == texts("out/dev.spacy")
+    sample("train.conll", "corpus/dev.spacy", "--shots", 1)
+    assert sample("corpus", "out").exit_code == 1
+    assert sample("corpus", "out", "--shots", 3, "--overwrite").exit_code == 0
+    assert texts("out/dev.spacy") == texts("corpus/dev.spacy")
+    assert len(texts("out/train.spacy")) == 6
+
+
+def test_given_shots_are_taken_as_they_are(sample, corpus):
+    sample("train.conll", "corpus/5shot/2.spacy", "--shots", 1)
+    (corpus / "train.spacy").unlink()
+    assert sample("corpus", "out", "--seed", 2).exit_code == 0
+    assert texts("out/train.spacy") == texts("corpus/5shot/2.spacy")
+    result = sample("corpus", "none", "--seed", 1)
+    assert "has neither a train part nor 5shot/1.*: add one" in result.stderr
+
+
+@pytest.fixture
+def dense(monkeypatch):
+    """Sentences of which no exact sample can be made: 3 of one class each."""
+    Path("dense.conll").write_text("a B-X\nb B-X\nc B-X\n\n" * 4)
+
+    def at_least(docs, shots, *, seed):
+        return docs[: -(-shots // 3)]
+
+    name = "spacy_entlm.corpus.sampling.sample_at_least"
+    monkeypatch.setattr(name, at_least, raising=False)
+    return "dense.conll"
+
+
+def test_dense_sentences_give_a_few_more_where_that_is_asked_for(sample, dense):
+    assert sample(dense, "out.jsonl", "--shots", 5).exit_code == 1
+    result = sample(dense, "out.jsonl", "--shots", 5, "--at-least")
+    assert "2 sentences, 6 entities" in result.stdout
+
+
+def test_a_folder_of_dense_sentences_goes_on_with_a_few_more(sample, dense):
+    sample(dense, "corpus/train.spacy", "--shots", "all")
+    result = sample("corpus", "out", "--shots", 5)
+    assert result.exit_code == 0, result.stderr
+    assert "So at least 5 of every class are taken" in result.stdout
+    assert "  X 6" in result.stdout
+    assert len(texts("out/train.spacy")) == 2
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="no shared data")

@@ -1,15 +1,17 @@
 """The command `search`."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 import spacy
+import typer
 from safetensors.torch import load_file
 from spacy.tokens import DocBin
-from transformers import AutoTokenizer
 from typer.testing import CliRunner
 
+from spacy_entlm.backbones.recommended import read_recommended
 from spacy_entlm.cli import entlm_cli
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "conll03"
@@ -41,9 +43,9 @@ def search(tmp_path, monkeypatch):
     Path("counts.json").write_text('{"PER": {"Bob": 3, "Ann": 1}, "LOC": {"Rome": 2}}')
 
     def search(*args, source="in.conll", out="out.json"):
-        return CliRunner().invoke(
-            entlm_cli, ["search", str(source), str(out), *map(str, args)]
-        )
+        command = ["search", source, out, *args, "--overwrite"]
+        command += [] if "--backbone" in args else ["--backbone", ""]
+        return CliRunner().invoke(entlm_cli, list(map(str, command)))
 
     return search
 
@@ -59,7 +61,7 @@ def test_data_needs_no_backbone(search):
     assert result.stdout.splitlines() == [
         "  PER Ann",
         "  LOC Rome",
-        "Wrote out.json and out.report.json",
+        "Wrote out.json",
     ]
 
 
@@ -85,7 +87,6 @@ def test_report_carries_settings_counts_and_what_was_left_out(search):
         "smoothing": True,
         "annotated": "in.conll",
         "backbone": None,
-        "masked": False,
         "lm_top_k": 3,
         "lm_counts": ["counts.json"],
     }
@@ -102,7 +103,7 @@ def test_report_carries_settings_counts_and_what_was_left_out(search):
 
 
 def test_class_with_too_few_words_is_named(search):
-    result = search("--lm-counts", "counts.json", "--top-k", 2)
+    result = search("--lm-counts", "counts.json", "--top-k", 2, "--no-smoothing")
     assert (
         "LOC has 1 of 2 words: words that are in both counts: 1 (try --smoothing); "
         "try --method data; annotate more text"
@@ -112,7 +113,7 @@ def test_class_with_too_few_words_is_named(search):
 
 def test_class_without_a_word_stays_empty_and_is_named(search):
     Path("counts.json").write_text('{"PER": {"Ann": 1}}')
-    result = search("--lm-counts", "counts.json")
+    result = search("--lm-counts", "counts.json", "--no-smoothing")
     assert result.exit_code == 0
     assert read() == {"PER": ["Ann"], "LOC": []}
     assert "  LOC -" in result.stdout.splitlines()
@@ -181,15 +182,6 @@ def name_corpus():
     return "names.conll"
 
 
-def test_masked_counts_let_the_word_itself_count(search, bert):
-    n_pieces = len(AutoTokenizer.from_pretrained(bert))
-    options = ["--backbone", bert, "--lm-top-k", n_pieces]
-    for name, more in [("plain.json", []), ("masked.json", ["--masked"])]:
-        result = search(*options, "--save-counts", name, *more, source=corpus(8))
-        assert result.exit_code == 0, result.stderr
-    assert read("masked.json")["LOC"]["london"] > read("plain.json")["LOC"]["london"]
-
-
 def test_docbin_and_json_lines_are_read(search):
     nlp = spacy.blank("en")
     doc = nlp("Ann met Bob")
@@ -217,10 +209,7 @@ def test_counts_of_an_uncased_backbone_are_noticed(search):
     [
         (["--method", "both"], "method is one of data, lm, data-lm, not 'both'"),
         (["--method", "lm"], "--method lm needs --backbone"),
-        (["--method", "data", "--masked"], "--masked belong to the methods lm"),
         (["--method", "data", "--lm-counts", "counts.json"], "belong to the methods"),
-        (["--method", "data", "--smoothing"], "smoothing belongs to"),
-        (["--lm-counts", "counts.json", "--masked"], "--masked is about counting"),
         (["--method", "data", "--top-k", "0"], "top_k must be at least 1"),
         (["--method", "data", "--threshold", "60"], "threshold is a share"),
         (["--lm-counts", "none.json"], "Cannot read counts from none.json"),
@@ -228,6 +217,7 @@ def test_counts_of_an_uncased_backbone_are_noticed(search):
         (["--backbone", "no/such/model"], "Cannot find the masked LM"),
         (["--lm-counts", "counts.json", "--save-counts", "counts.json"], "input too"),
         (["--lm-counts", "counts.json", "--save-counts", "out.json"], "are one file"),
+        (["--method", "data", "--data", "none"], "none: is no folder with data"),
     ],
 )
 def test_bad_arguments_are_one_line(search, args, text):
@@ -268,6 +258,133 @@ def test_help_shows_an_example(search):
     assert "python -m spacy entlm search annotated.jsonl" in search("--help").stdout
 
 
+OWN = {"PER": ["anna", "john"], "LOC": ["china", "paris"], "ORG": ["bbc"]}
+
+
+@pytest.fixture
+def lm(bert, tmp_path):
+    """A backbone with label words of its own."""
+    shutil.copytree(bert, tmp_path / "lm")
+    (tmp_path / "lm" / "pretrain.json").write_text(json.dumps({"label_words": OWN}))
+    return tmp_path / "lm"
+
+
+def write_text(*labels, names=("Mary", "Rome")):
+    """An annotated file in which classes have names."""
+    blocks = [f"{name} B-{label}\nleft O\n" for label in labels for name in names]
+    Path("text.conll").write_text("\n".join(blocks))
+    return "text.conll"
+
+
+def test_nothing_is_searched_where_the_backbone_has_words_for_all(search, lm):
+    for old in ("out.report.json", "out.rows.safetensors"):
+        Path(old).write_text("old")
+    result = search("--backbone", lm, source=write_text("LOC", "Person"))
+    assert result.exit_code == 0, result.stderr
+    # Classes by their names in the text, in the order in which they appear there.
+    assert list(read().items()) == [("LOC", OWN["LOC"]), ("Person", OWN["PER"])]
+    assert result.stdout.splitlines() == [
+        "The backbone has words of its own for LOC, Person: nothing is searched",
+        "  LOC china, paris",
+        "  Person anna, john",
+        "Wrote out.json",
+    ]
+    # The config names a file of rows, and no report of another search is left.
+    assert load_file("out.rows.safetensors") == {}
+    assert not Path("out.report.json").exists()
+
+
+def test_words_of_a_class_that_it_lacks_are_searched(search, lm):
+    text = "text.conll"
+    Path(text).write_text("John B-PER\n\nMary B-GENE\n")
+    result = search("--backbone", lm, source=text)
+    assert result.exit_code == 0, result.stderr
+    assert list(read().items()) == [("PER", OWN["PER"]), ("GENE", ["mary"])]
+    assert "words of its own for PER, which are taken" in result.stdout
+    assert list(read("out.report.json")["classes"]) == ["GENE"]
+    assert search("--backbone", lm, "--no-own", source=text).exit_code == 0
+    assert read() == {"PER": ["john"], "GENE": ["mary"]}
+
+
+def test_a_class_whose_words_stand_for_another_is_searched_too(search, lm):
+    Path("text.conll").write_text("Paris B-GPE\n\nRome B-LOC\n\nJohn B-PER\n")
+    search("--backbone", lm, "--method", "data", source="text.conll")
+    assert read() == {"GPE": ["paris"], "LOC": ["rome"], "PER": OWN["PER"]}
+
+
+def test_classes_may_be_called_like_tags(search):
+    Path("text.conll").write_text("cd B-B-CELL\n\nstripe B-I-BAND\n")
+    search("--method", "data", source="text.conll")
+    assert read() == {"B-CELL": ["cd"], "I-BAND": ["stripe"]}
+
+
+def test_rows_are_those_of_searched_classes_and_do_not_stay(search, lm):
+    Path("text.conll").write_text("Mary B-PER\nleft O\n\nRome B-GENE\n")
+    options = ("--backbone", lm, "--method")
+    assert search(*options, "prototype", source="text.conll").exit_code == 0
+    assert list(load_file("out.rows.safetensors")) == ["GENE"]
+    assert search(*options, "data", source="text.conll").exit_code == 0
+    assert load_file("out.rows.safetensors") == {}
+
+
+def test_given_words_are_taken(search, lm):
+    Path("data").mkdir()
+    Path("data/label_words.json").write_text('{"PER": ["mary"], "X": []}')
+    result = search("--backbone", lm, "--data", "data")
+    assert read() == {"PER": ["mary"], "X": []}
+    assert "Label words from data/label_words.json" in result.stdout
+    Path("data/label_words.json").write_text("{")
+    result = search("--backbone", lm, "--data", "data")
+    assert result.exit_code == 1
+    assert "label_words.json is not valid JSON" in result.stderr
+
+
+def test_without_annotated_text_there_are_no_words(search, lm):
+    Path("data").mkdir()
+    Path("empty.spacy").write_bytes(b"")
+    result = search("--data", "data", "--backbone", lm, source="empty.spacy")
+    assert result.exit_code == 0, result.stderr
+    assert "Label words will be the backbone's, or taken from the" in result.stdout
+    assert read() == {}
+    assert load_file("out.rows.safetensors") == {}
+    result = search("--method", "data", source="empty.spacy")
+    assert "the file is empty" in result.stderr
+
+
+def test_a_bare_search_finds_what_the_project_finds(search):
+    """The same backbone and the same settings by default."""
+    write_text("PER", "LOC")
+    Path("data").mkdir()
+    for out, options in (("a.json", []), ("b.json", ["--data", "data"])):
+        command = ["search", "text.conll", out, *options]
+        assert CliRunner().invoke(entlm_cli, command).exit_code == 0
+    assert read("a.json") == read("b.json")
+    own = read_recommended("entlm-mini").label_words
+    assert read("a.json") == {label: own[label] for label in ("PER", "LOC")}
+    defaults = {o.name: o.default for o in entlm_cli_command("search").params}
+    assert (defaults["backbone"], defaults["smoothing"]) == ("entlm-mini", True)
+
+
+def entlm_cli_command(name):
+    return typer.main.get_command(entlm_cli).commands[name]
+
+
+def test_what_a_backbone_brings_may_be_broken(search, lm):
+    (lm / "pretrain.json").write_text("{")
+    result = search("--backbone", lm)
+    (line,) = result.stderr.splitlines()
+    assert "pretrain.json: cannot be read" in line
+
+
+@pytest.mark.parametrize("old", ["out.json", "out.report.json", "out.rows.safetensors"])
+def test_files_that_are_there_stay_unless_it_is_told(search, old):
+    Path(old).write_text("old")
+    command = ["search", "in.conll", "out.json", "--backbone", "", "--method", "data"]
+    result = CliRunner().invoke(entlm_cli, command)
+    assert result.exit_code == 1 and "--overwrite" in result.stderr
+    assert Path(old).read_text() == "old"
+
+
 @pytest.mark.skipif(not SHARED.is_dir(), reason="no shared data")
 def test_published_label_words_come_in_order(search):
     options = ["--lm-counts", SHARED / "label_frac.json", "--method", "data-lm"]
@@ -281,7 +398,7 @@ def test_published_label_words_come_in_order(search):
 def test_prototypes_are_rows_beside_words_by_data(search, bert):
     result = search("--method", "prototype", "--backbone", bert, "--top-k", 1)
     assert result.exit_code == 0, result.stderr
-    assert "Wrote out.rows.safetensors: rows of PER, LOC" in result.stdout
+    assert "Wrote out.json; rows of PER, LOC" in result.stdout
     assert read("out.report.json")["settings"]["method"] == "prototype"
     rows = load_file("out.rows.safetensors")
     assert {label: tuple(row.shape) for label, row in rows.items()} == {

@@ -18,7 +18,7 @@ from spacy_entlm.corpus.texts import (
     read_texts,
 )
 from spacy_entlm.files.errors import DataError
-from spacy_entlm.pretraining.held_out import hash_share, is_held_out
+from spacy_entlm.pretraining.pieces import hash_share, is_held_out
 
 LINES = ["Ann lives in Rome .", "Zürich is 東京 .", "It rains ."]
 CONTENT = "\ufeff" + "\r\n".join([LINES[0], "", f"  {LINES[1]}\t", LINES[2]])

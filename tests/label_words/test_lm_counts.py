@@ -5,8 +5,6 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
-from unittest.mock import MagicMock
 
 import pytest
 import spacy
@@ -24,7 +22,6 @@ from spacy_entlm.label_words.lm_counts import (
     count_predictions,
     piece_as_word,
 )
-from spacy_entlm.label_words.words import LabelWordError
 from spacy_entlm.model.entlm import load_reader
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +42,7 @@ def reader(bert):
     return load_reader(str(bert))
 
 
-def one_by_one(folder, docs, *, top_k=3, masked=False):
+def one_by_one(folder, docs, *, top_k=3):
     """The same counts by a loop over words."""
     tokenizer = AutoTokenizer.from_pretrained(folder)
     lm = AutoModelForMaskedLM.from_pretrained(folder).eval()
@@ -60,8 +57,6 @@ def one_by_one(folder, docs, *, top_k=3, masked=False):
             own = [i for i, (b, e) in enumerate(offsets) if b < end and e > begin]
             ids = encoding["input_ids"].clone()
             read = tokenizer.convert_ids_to_tokens(ids[0, own[0]].item())
-            if masked:
-                ids[0, own], read = tokenizer.mask_token_id, ""
             with torch.no_grad():
                 logits = lm(input_ids=ids).logits[0, own[0]]
             counter = counts.setdefault(token.ent_type_, Counter())
@@ -77,11 +72,6 @@ def test_counts_are_those_of_a_loop_over_words(backbone, docs):
     counts = count_predictions(load_reader(str(backbone)), docs, top_k=4)
     assert counts == one_by_one(backbone, docs, top_k=4)
     assert sum(map(sum, (counter.values() for counter in counts.values()))) > 40
-
-
-def test_masked_counts_are_those_of_a_loop_over_masked_words(backbone, docs):
-    counts = count_predictions(load_reader(str(backbone)), docs, masked=True)
-    assert counts == one_by_one(backbone, docs, masked=True)
 
 
 def in_order(counts):
@@ -155,25 +145,16 @@ def test_text_longer_than_a_window_is_counted_to_its_end(reader):
     assert counts["PER"]["london"] == 60
 
 
-@pytest.mark.parametrize("masked", [False, True])
-def test_entity_without_a_piece_counts_nothing(reader, masked):
+def test_entity_without_a_piece_counts_nothing(reader):
     doc = Doc(NLP.vocab, words=[" "])
     doc.set_ents([Span(doc, 0, 1, "PER")])
-    assert count_predictions(reader, [doc], masked=masked) == {"PER": Counter()}
+    assert count_predictions(reader, [doc]) == {"PER": Counter()}
 
 
 @pytest.mark.parametrize("top_k", [0, 10**6])
 def test_impossible_number_of_predictions_is_refused(reader, docs, top_k):
     with pytest.raises(ValueError, match="top_k must be from 1 to"):
         count_predictions(reader, docs, top_k=top_k)
-
-
-def test_backbone_without_a_mask_is_refused(docs):
-    tokenizer = MagicMock(mask_token_id=None)
-    tokenizer.__len__.return_value = 100
-    reader = SimpleNamespace(tokenizer=tokenizer)
-    with pytest.raises(LabelWordError, match="no mask"):
-        count_predictions(reader, docs, masked=True)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """A SPARQL endpoint on this machine that answers as Wikidata's does, and fails too."""
 
 import json
+import random
 import re
 import threading
 from contextlib import contextmanager
@@ -15,15 +16,19 @@ JSON_TYPE = "application/sparql-results+json;charset=utf-8"
 class Reply:
     """What the server sends. cut (int): Bytes at the end that it announces but keeps.
 
-    hang (float): Seconds that it waits before it answers.
+    hang (float): Seconds that it waits before it answers, or before each byte of it.
+    trickle (bool): Whether it waits before each byte.
     """
 
-    def __init__(self, status=200, body="", *, headers=None, cut=0, hang=0.0):
+    def __init__(
+        self, status=200, body="", *, headers=None, cut=0, hang=0.0, trickle=False
+    ):
         self.status = status
         self.body = body.encode("utf-8")
         self.headers = {"Content-Type": JSON_TYPE, **(headers or {})}
         self.cut = cut
         self.hang = hang
+        self.trickle = trickle
 
 
 class Endpoint:
@@ -66,6 +71,9 @@ class Endpoint:
         offset, limit = page_of(query)
         if sliced and offset >= len(items):
             return Reply(500, "java.lang.RuntimeException: fromIndex > toIndex")
+        if not sliced and "ORDER BY ?item" not in query:
+            # What has no order comes in another one each time.
+            random.Random(len(self.queries)).shuffle(items)
         rows = []
         for i, (names, sitelinks) in items[offset : offset + limit]:
             row = {"item": f"http://www.wikidata.org/entity/Q9{i}"}
@@ -88,6 +96,10 @@ def as_json(rows):
     return json.dumps({"head": {"vars": []}, "results": {"bindings": bindings}})
 
 
+Endpoint.page_of = staticmethod(page_of)
+Endpoint.as_json = staticmethod(as_json)
+
+
 @contextmanager
 def serve(endpoint):
     """Runs the endpoint in a thread, and sets its url."""
@@ -97,7 +109,7 @@ def serve(endpoint):
             body = self.rfile.read(int(self.headers["Content-Length"]))
             endpoint.user_agents.append(self.headers["User-Agent"])
             reply = endpoint.reply(parse_qs(body.decode("utf-8"))["query"][0])
-            if reply.hang:
+            if reply.hang and not reply.trickle:
                 endpoint.closing.wait(reply.hang)
             try:
                 self.send_response(reply.status)
@@ -105,7 +117,13 @@ def serve(endpoint):
                     self.send_header(key, value)
                 self.send_header("Content-Length", str(len(reply.body)))
                 self.end_headers()
-                self.wfile.write(reply.body[: len(reply.body) - reply.cut])
+                body = reply.body[: len(reply.body) - reply.cut]
+                for byte in body if reply.trickle else ():
+                    self.wfile.write(bytes([byte]))
+                    self.wfile.flush()
+                    if endpoint.closing.wait(reply.hang):
+                        break
+                self.wfile.write(b"" if reply.trickle else body)
             except OSError:
                 pass  # The client waits no longer.
             self.close_connection = True

@@ -100,7 +100,7 @@ def test_bad_label_maps_are_errors(values, text, tmp_path, monkeypatch):
 def test_bad_label_map_files_are_errors(content, tmp_path):
     path = tmp_path / "map.json"
     path.write_text(content, encoding="latin-1")
-    with pytest.raises(DataError, match=r"map\.json: no (JSON file|label map)"):
+    with pytest.raises(DataError, match=r"map\.json: (broken JSON|no label map)"):
         read_label_map([str(path)])
 
 

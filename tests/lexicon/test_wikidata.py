@@ -1,25 +1,29 @@
 """Building a lexicon from a SPARQL endpoint that is slow, rude or dies."""
 
 import re
+import time
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
 
 import pytest
 
 from spacy_entlm.files.errors import DataError
+from spacy_entlm.lexicon import sparql
 from spacy_entlm.lexicon.entries import BROKEN_NAMES
-from spacy_entlm.lexicon.fetch import MIN_PAGE_SIZE, LexiconBuilder, fetch_pages
 from spacy_entlm.lexicon.sparql import (
     MAX_WAIT_SECONDS,
     USER_AGENT,
     EndpointError,
-    EndpointTimeout,
+    QueryTooLarge,
     SparqlClient,
 )
 from spacy_entlm.lexicon.wikidata import (
+    MIN_PAGE_SIZE,
+    LexiconBuilder,
     WikidataClass,
     WikidataSettings,
     build_query,
+    fetch_pages,
     read_config,
 )
 
@@ -35,18 +39,18 @@ def fetch(endpoint, tmp_path):
     def fetch(wanted=HUMAN, *, page_size=100, attempts=3, timeout=5.0, **settings):
         waits = []
         builder = LexiconBuilder(settings.get("min_sitelinks", 0))
-        with SparqlClient(
+        client = SparqlClient(
             endpoint.url,
             tmp_path / "pages",
             attempts=attempts,
             timeout=timeout,
             sleep=waits.append,
-        ) as client:
-            pages = fetch_pages(
-                wanted, client, WikidataSettings(page_size=page_size, **settings)
-            )
-            for page in pages:
-                builder.add(wanted, page.rows)
+        )
+        pages = fetch_pages(
+            wanted, client, WikidataSettings(page_size=page_size, **settings)
+        )
+        for page in pages:
+            builder.add(wanted, page.rows)
         return builder, waits, client
 
     return fetch
@@ -81,7 +85,8 @@ def test_sitelinks_are_the_weight_and_the_class_is_the_source(fetch):
         "weight": 300.0,
         "source": "wikidata:Q515",
     }
-    assert builder.n_little_known == 2
+    reason = "names of items with fewer than 250 sitelinks"
+    assert builder.report.left_out == {reason: 2}
 
 
 def test_a_slice_never_begins_beyond_the_end(fetch, endpoint):
@@ -148,8 +153,27 @@ def test_no_answer_in_time_is_tried_again_and_then_an_error(fetch, endpoint):
 
 def test_endpoint_that_never_answers_is_an_error(fetch, endpoint):
     endpoint.fault_if = lambda query: endpoint.Reply(hang=0.2)
-    with pytest.raises(EndpointTimeout, match="failed 2 times, last: no answer"):
+    with pytest.raises(QueryTooLarge, match="failed 2 times, last: no answer"):
         fetch(timeout=0.05, attempts=2)
+
+
+def test_answer_that_comes_byte_by_byte_does_not_outlive_the_timeout(fetch, endpoint):
+    def trickle(query):
+        reply = endpoint.answer(query)
+        reply.hang, reply.trickle = 0.05, True
+        return reply
+
+    endpoint.fault_if = trickle
+    start = time.monotonic()
+    with pytest.raises(QueryTooLarge, match="no answer in time"):
+        fetch(timeout=0.5, attempts=1)
+    assert time.monotonic() - start < 5
+
+
+def test_answer_without_end_is_refused(fetch, endpoint, monkeypatch):
+    monkeypatch.setattr(sparql, "MAX_ANSWER_BYTES", 1000)
+    with pytest.raises(QueryTooLarge, match=r"more than 1,000 bytes: lower"):
+        fetch()
 
 
 def test_page_that_runs_out_of_time_is_halved(fetch, endpoint):
@@ -175,7 +199,7 @@ def test_page_that_runs_out_of_time_however_small_is_an_error(fetch, endpoint):
     endpoint.fault_if = lambda q: (
         None if "COUNT" in q else endpoint.Reply(500, TIMEOUT_BODY)
     )
-    with pytest.raises(EndpointTimeout, match="ran out of time"):
+    with pytest.raises(QueryTooLarge, match="ran out of time"):
         fetch(page_size=200)
     assert min(limit for _, limit in endpoint.pages_asked()) >= MIN_PAGE_SIZE
 
@@ -241,15 +265,70 @@ def test_what_is_no_answer_is_an_error_at_once(fetch, endpoint, reply, text):
     assert len(endpoint.queries) == 1
 
 
+@pytest.mark.parametrize("value", ["1", '["Lima"]', "null", "9" * 5000])
+def test_value_that_is_no_string_is_an_error(fetch, endpoint, value):
+    cells = f'{{"count": {{"value": {value}}}}}'
+    body = f'{{"results": {{"bindings": [{cells}]}}}}'
+    endpoint.faults = [endpoint.Reply(body=body)]
+    with pytest.raises(EndpointError, match="JSON that is no SPARQL result"):
+        fetch()
+
+
+@pytest.mark.parametrize("count", [10**12, "9" * 400, "-1", "many", ""])
+def test_count_that_cannot_be_is_an_error(fetch, endpoint, count):
+    body = endpoint.as_json([{"count": str(count)}])
+    endpoint.faults = [endpoint.Reply(body=body)]
+    with pytest.raises(EndpointError, match="does not count the instances of Q5"):
+        fetch()
+    assert len(endpoint.queries) == 1
+
+
+def test_count_that_is_too_high_does_not_ask_for_ever(fetch, endpoint):
+    def answer(query):
+        if "COUNT" in query:
+            return endpoint.Reply(body=endpoint.as_json([{"count": "999999999"}]))
+        offset, _ = endpoint.page_of(query)
+        return None if offset < N_PEOPLE else endpoint.Reply(body=endpoint.as_json([]))
+
+    endpoint.fault_if = answer
+    builder, _, _ = fetch()
+    assert len(builder.entries) == 2 * N_PEOPLE and len(endpoint.queries) == 5
+
+
+def test_endpoint_that_disregards_the_offset_is_an_error(fetch, endpoint):
+    first = endpoint.answer("wd:Q5 OFFSET 0 LIMIT 100 ORDER BY ?item")
+    endpoint.fault_if = lambda query: first
+    with pytest.raises(EndpointError, match="sends items of Q5 twice"):
+        fetch(paging="offset")
+
+
+@pytest.mark.parametrize("sitelinks", ["9" * 400, "-1", "many", ""])
+def test_sitelinks_that_are_no_number_are_an_error(fetch, endpoint, sitelinks):
+    endpoint.classes["Q5"] = [(["Ann"], sitelinks)]
+    with pytest.raises(EndpointError, match=r"of 'http.*' is no number of sitelinks"):
+        fetch()
+
+
+def test_half_a_character_makes_a_broken_name(fetch, endpoint):
+    endpoint.classes["Q5"] = [(["Ann", "B\ud800"], 3)]
+    builder, _, _ = fetch()
+    assert [e.name for e in builder.entries] == ["Ann"]
+    assert builder.report.left_out == {BROKEN_NAMES: 1}
+
+
+def test_long_body_of_an_error_is_shortened_at_once():
+    start = time.monotonic()
+    assert len(sparql._shorten("<" * 1_000_000)) == 200
+    assert time.monotonic() - start < 1
+
+
 def test_endpoint_that_is_not_there_is_an_error(tmp_path):
     waits = []
     for url, text in [("http://127.0.0.1:9/sparql", "failed 2 times"), ("x y", "x y")]:
-        with (
-            SparqlClient(
-                url, tmp_path, attempts=2, timeout=5.0, sleep=waits.append
-            ) as client,
-            pytest.raises(EndpointError, match=text),
-        ):
+        client = SparqlClient(
+            url, tmp_path, attempts=2, timeout=5.0, sleep=waits.append
+        )
+        with pytest.raises(EndpointError, match=text):
             client.select("SELECT")
 
 
@@ -301,8 +380,8 @@ def test_config_names_classes(tmp_path):
 @pytest.mark.parametrize(
     "content, text",
     [
-        ("{", "no JSON file"),
-        ("[]", "write {"),
+        ("{", "broken JSON"),
+        ("[]", "names no class"),
         ("{}", "names no class"),
         ('{"PER": []}', "names no class"),
         ('{"PER": ["human"]}', "'human' .for PER. is no Wikidata class"),

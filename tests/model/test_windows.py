@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 
 from spacy_entlm.model import windows as windows_module
 from spacy_entlm.model.batches import iter_batches
-from spacy_entlm.model.windows import Layout, doc_spans, get_windows, mask_words
+from spacy_entlm.model.windows import Layout, doc_spans, get_windows
 
 NLP = spacy.blank("en")
 PREFIX, SUFFIX, MASK_ID = [901], [902], 903
@@ -242,81 +242,3 @@ def test_text_without_spaces_is_chunked_all_the_same(tokenizer):
     with mock.patch.object(windows_module, "CHUNK_WORDS", 10):
         chunked = read(doc, tokenizer)
     assert (chunked.word_rows >= 0).sum() >= 5
-
-
-@given(text=TEXTS, layout=layouts(), data=st.data())
-@settings(max_examples=60, deadline=None)
-def test_masking_hides_one_word_and_nothing_else(tokenizer, text, layout, data):
-    doc = NLP.make_doc(text)
-    windows = read(doc, tokenizer, layout)
-    words = data.draw(st.sets(st.integers(0, max(len(doc) - 1, 0))))
-    for word in set(range(windows.n_words)) - words:
-        windows.word_rows[word] = -1
-    masked = mask_words(windows, mask_id=MASK_ID)
-    read_words = numpy.flatnonzero(windows.word_rows >= 0)
-    assert (masked.word_rows >= 0).sum() == len(masked.sizes) == len(read_words)
-    assert masked.lengths == windows.lengths
-    for word in read_words:
-        row = masked.word_rows[word]
-        window = numpy.searchsorted(masked.starts, row, side="right") - 1
-        start, size = masked.starts[window], masked.sizes[window]
-        span = slice(start, start + size)
-        shift = windows.word_rows[word] - row
-        source = numpy.searchsorted(windows.starts, row + shift, side="right") - 1
-        assert windows.starts[source] == start + shift
-        assert windows.sizes[source] == size
-        ids = windows.ids[span.start + shift : span.stop + shift]
-        first, last = masked.first_words[span], masked.last_words[span]
-        of_word = (first >= 0) & (first <= word) & (word <= last)
-        assert masked.ids[row] == MASK_ID
-        expected = numpy.where(of_word, MASK_ID, ids)
-        assert masked.ids[span].tolist() == expected.tolist()
-        assert masked.read_here[span].tolist() == of_word.tolist()
-
-
-def test_piece_of_two_words_gives_both_a_row(bert, load_network):
-    tokenizer = load_network(bert).tokenizer.backend_tokenizer
-    doc = Doc(NLP.vocab, words=["Ber", "lin"], spaces=[False, False])
-    windows = read(doc, tokenizer)
-    assert windows.word_rows[0] == windows.word_rows[1] == 1
-    assert (windows.first_words[1], windows.last_words[1]) == (0, 1)
-
-
-def test_words_outside_all_spans_get_no_row(bert, load_network):
-    tokenizer = load_network(bert).tokenizer.backend_tokenizer
-    doc = NLP.make_doc("Anna met Peter in Rome .")
-    windows = read(doc, tokenizer, get_spans=lambda docs: [[doc[1:3]] for doc in docs])
-    assert (windows.word_rows >= 0).tolist() == [False, True, True] + [False] * 3
-
-
-def test_docs_without_words_have_no_windows(tokenizer):
-    empty = Doc(NLP.vocab)
-    windows = get_windows([empty, empty], doc_spans, tokenizer, UNBOUNDED)
-    assert windows.lengths == [0, 0]
-    assert list(iter_batches(windows, 100, 0)) == []
-    assert get_windows([], doc_spans, tokenizer, UNBOUNDED).n_words == 0
-
-
-@pytest.mark.parametrize(
-    "setting, message",
-    [
-        ({"window": 0}, "window must be from 1 to 62 pieces, not 0"),
-        ({"window": 63}, "window must be from 1 to 62 pieces, not 63"),
-        ({"window": 10, "stride": 11}, r"stride must be from 1 to window \(10\)"),
-        ({"stride": 0}, "stride must be from 1 to window .* not 0"),
-    ],
-)
-def test_window_and_stride_that_do_not_fit_are_refused(setting, message):
-    settings = {"window": None, "stride": None, **setting}
-    with pytest.raises(ValueError, match=message):
-        Layout.create(PREFIX, SUFFIX, model_limit=64, **settings)
-
-
-def test_window_is_what_the_model_takes_by_default():
-    layout = Layout.create(PREFIX, SUFFIX, model_limit=64, window=None, stride=None)
-    assert (layout.window, layout.stride) == (62, 46)
-
-
-def test_model_without_room_for_text_is_refused():
-    with pytest.raises(ValueError, match="no room for text"):
-        Layout.create(PREFIX, SUFFIX, model_limit=2, window=None, stride=None)

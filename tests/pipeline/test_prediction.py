@@ -144,7 +144,7 @@ def test_prediction_in_inference_mode(trained, trained_folder, texts):
     assert found_in(loaded, texts) == expected
 
 
-@pytest.mark.parametrize("precision", ["float32", "bfloat16", "auto"])
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_threads_that_predict_first_at_the_same_time(trained_folder, texts, precision):
     config = {"components": {NAME: {"model": {"precision": precision}}}}
     expected = found_in(spacy.load(trained_folder, config=config), texts)

@@ -1,4 +1,3 @@
-import json
 import random
 
 import pytest
@@ -67,24 +66,6 @@ def weights(tmp_path):
         return (tmp_path / out / "model.safetensors").read_bytes()
 
     return read
-
-
-@pytest.fixture
-def config_file(tmp_path):
-    """A configuration for a model from scratch."""
-    path = tmp_path / "config.json"
-    config = {
-        "model_type": "bert",
-        "hidden_size": 16,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "intermediate_size": 32,
-        "max_position_embeddings": 32,
-        "vocab_size": 120,
-        "torch_dtype": "float16",
-    }
-    path.write_text(json.dumps(config))
-    return path
 
 
 @pytest.fixture

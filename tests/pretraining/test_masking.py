@@ -21,9 +21,7 @@ def encode(tokenizer, lines, length=32):
 
 def test_the_share_is_exact_and_special_pieces_stay(tokenizer, lines):
     ids = encode(tokenizer, lines)
-    batch = Masker(tokenizer, 0.15, whole_word=False).mask(
-        ids, np.random.default_rng(1)
-    )
+    batch = Masker(tokenizer, 0.15).mask(ids, np.random.default_rng(1))
     flat = ids.reshape(-1)
     n_ordinary = (~np.isin(flat, tokenizer.all_special_ids)).sum()
     assert len(batch.positions) == round(0.15 * n_ordinary)
@@ -36,9 +34,7 @@ def test_the_share_is_exact_and_special_pieces_stay(tokenizer, lines):
 
 def test_eight_in_ten_become_the_mask_one_stays_one_is_another(tokenizer, lines):
     ids = np.tile(encode(tokenizer, lines), (20, 1))
-    batch = Masker(tokenizer, 0.15, whole_word=False).mask(
-        ids, np.random.default_rng(1)
-    )
+    batch = Masker(tokenizer, 0.15).mask(ids, np.random.default_rng(1))
     now = batch.ids.reshape(-1)[batch.positions]
     assert (now == tokenizer.mask_token_id).mean() == pytest.approx(0.8, abs=0.002)
     # Another piece is the same one by chance, once in a vocabulary.
@@ -51,7 +47,7 @@ def test_eight_in_ten_become_the_mask_one_stays_one_is_another(tokenizer, lines)
 def test_the_input_stays_and_chance_is_the_generators(tokenizer, lines):
     ids = encode(tokenizer, lines)
     before = ids.copy()
-    masker = Masker(tokenizer, 0.15, whole_word=False)
+    masker = Masker(tokenizer, 0.15)
     first, again, other = (
         masker.mask(ids, np.random.default_rng(seed)) for seed in (1, 1, 2)
     )
@@ -60,34 +56,10 @@ def test_the_input_stays_and_chance_is_the_generators(tokenizer, lines):
     assert (first.ids != other.ids).any()
 
 
-def test_whole_words_are_hidden_together(tokenizer, lines):
-    ids = encode(tokenizer, lines)
-    masker = Masker(tokenizer, 0.3, whole_word=True)
-    batch = masker.mask(ids, np.random.default_rng(1))
-    hidden = np.zeros(ids.size, dtype=bool)
-    hidden[batch.positions] = True
-    hidden = hidden.reshape(ids.shape)
-    special = np.isin(ids, tokenizer.all_special_ids)
-    n_joined = 0
-    for row, is_hidden, is_special in zip(ids, hidden, special):
-        pieces = tokenizer.convert_ids_to_tokens(row.tolist())
-        for i in range(1, len(pieces)):
-            begins = not pieces[i].startswith("##")
-            if "##" not in "".join(tokenizer.get_vocab()):
-                begins = pieces[i][0] in "Ġ▁" or not pieces[i][0].isalnum()
-            if not begins and not is_special[i - 1] and not is_special[i]:
-                assert is_hidden[i] == is_hidden[i - 1], pieces[i - 1 : i + 1]
-                n_joined += 1
-    assert n_joined > 20
-    assert len(batch.positions) == pytest.approx(0.3 * (~special).sum(), rel=0.1)
-    assert (ids.reshape(-1)[batch.positions] == batch.targets).all()
-
-
-@pytest.mark.parametrize("whole_word", [False, True])
-def test_nothing_to_hide_is_no_error(bert, whole_word):
+def test_nothing_to_hide_is_no_error(bert):
     tokenizer = transformers.AutoTokenizer.from_pretrained(bert)
     ids = np.full((2, 4), tokenizer.sep_token_id)
-    masker = Masker(tokenizer, 0.15, whole_word=whole_word)
+    masker = Masker(tokenizer, 0.15)
     batch = masker.mask(ids, np.random.default_rng(1))
     assert batch.positions.size == batch.targets.size == 0
     assert (batch.ids == ids).all()

@@ -11,8 +11,7 @@ from safetensors.torch import load_file
 from spacy_entlm.backbones.names import write_record
 from spacy_entlm.backbones.recommended import read_recommended
 from spacy_entlm.files.errors import DataError
-from spacy_entlm.pretraining import evaluation, pieces
-from spacy_entlm.pretraining.settings import PretrainError
+from spacy_entlm.pretraining import pieces
 from spacy_entlm.training.schedule import suitable_learn_rate
 
 WEIGHTS = "model.safetensors"
@@ -78,7 +77,7 @@ def test_held_out_lines_teach_nothing(pretrain, weights, text, lines, tmp_path):
 @pytest.mark.parametrize("content", ["", "\n  \n\t\n"])
 def test_empty_text_is_refused(pretrain, text, content, names):
     text.write_text(content)
-    with pytest.raises(PretrainError, match="holds no words"):
+    with pytest.raises(DataError, match="holds no words"):
         pretrain("out")
     assert names() == ["text.txt"]
 
@@ -100,7 +99,7 @@ def test_text_shorter_than_a_sequence_is_learned(pretrain, text):
 
 
 def test_text_that_is_all_held_out_is_refused(pretrain):
-    with pytest.raises(PretrainError, match=r"All 60 lines .*smaller --held-out"):
+    with pytest.raises(DataError, match=r"All 60 lines .*smaller --held-out"):
         pretrain("out", held_out=1.0)
 
 
@@ -119,45 +118,25 @@ def test_neither_steps_nor_minutes_is_one_pass(pretrain):
     assert report["steps"] == -(-n_sequences // 4)
 
 
-def test_new_model_comes_from_a_configuration(pretrain, config_file, tmp_path):
-    report = pretrain("out", run={"backbone": None, "new": config_file}, steps=20)
-    config = json.loads((tmp_path / "out" / "config.json").read_text())
-    assert config["vocab_size"] == report["vocabulary"]["pieces"] <= 120
-    assert config["hidden_size"] == 16
-    assert config["torch_dtype"] == "float32"
-    lm = transformers.AutoModelForMaskedLM.from_pretrained(tmp_path / "out")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
-    assert tokenizer.tokenize("Anna met") == ["anna", "met"]
-    assert tokenizer.model_max_length == 32
-    assert lm.config.pad_token_id == tokenizer.pad_token_id == 0
-    assert report["held_out"]["loss"] < report["held_out_before"]["loss"]
+def test_passes_may_be_given(pretrain):
+    one = pretrain("one", steps=None, epochs=1)
+    two = pretrain("two", steps=None, epochs=0.5)
+    assert one["steps"] == pytest.approx(2 * two["steps"], abs=1)
+    assert pretrain("three", steps=2, epochs=1)["steps"] == 2
 
 
-def test_new_model_of_another_family(pretrain, config_file):
-    config = json.loads(config_file.read_text())
-    config |= {"model_type": "roberta", "pad_token_id": 1, "bos_token_id": 0}
-    config_file.write_text(json.dumps(config))
-    run = {"backbone": None, "new": config_file}
-    report = pretrain("out", run=run, new_vocab=90, cased=True)
-    assert report["vocabulary"]["pieces"] <= 90
-
-
-@pytest.mark.parametrize(
-    "content, message",
-    [
-        ("{", "cannot be read"),
-        ('{"hidden_size": 8}', '"model_type" is missing'),
-        ('{"model_type": "nobody"}', "no configuration of a masked LM"),
-        ('{"model_type": "gpt2"}', "no configuration of a masked LM"),
-    ],
-)
-def test_broken_configuration_is_refused(
-    pretrain, config_file, tmp_path, content, message
-):
-    config_file.write_text(content)
-    with pytest.raises(ValueError, match=message):
-        pretrain("out", run={"backbone": None, "new": config_file})
-    assert not (tmp_path / "out.unfinished").exists()
+def test_text_may_be_a_data_folder(pretrain, text, tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    with pytest.raises(DataError, match=r"data: has no unlabeled\.txt"):
+        pretrain("out", run={"text": [data]})
+    shutil.copy(text, data / "unlabeled.txt")
+    shutil.copy(text, data / "unlabeled.conll.bak")
+    report = pretrain("out", run={"text": [data]})
+    assert [file["name"] for file in report["text"]] == ["unlabeled.txt"]
+    (data / "unlabeled.jsonl").write_text('{"text": "anna"}')
+    with pytest.raises(DataError, match=r"unlabeled\.txt, unlabeled\.jsonl"):
+        pretrain("other", run={"text": [data]})
 
 
 def test_half_precision_is_stored_and_measured(pretrain, tmp_path):
@@ -174,14 +153,12 @@ def test_half_precision_is_stored_and_measured(pretrain, tmp_path):
 
 def test_recommended_learning_rate_is_kept_or_given(pretrain, tmp_path):
     assert "learn_rate" not in pretrain("none")
-    pretrain("given", run={"few_shot_learn_rate": 3e-4})
+    pretrain("given", few_shot_learn_rate=3e-4)
     assert suitable_learn_rate(str(tmp_path / "given")) == 3e-4
     pretrain("kept", run={"backbone": str(tmp_path / "given")})
     assert suitable_learn_rate(str(tmp_path / "kept")) == 3e-4
-    pretrain(
-        "other",
-        run={"backbone": str(tmp_path / "given"), "few_shot_learn_rate": 1e-4},
-    )
+    given = {"backbone": str(tmp_path / "given")}
+    pretrain("other", run=given, few_shot_learn_rate=1e-4)
     assert suitable_learn_rate(str(tmp_path / "other")) == 1e-4
 
 
@@ -208,7 +185,7 @@ def test_backbone_may_be_a_recorded_one(pretrain, bert, tmp_path, weights):
 
 @pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "modernbert"])
 def test_other_families_are_pre_trained(pretrain, backbone_folder, family, tmp_path):
-    pretrain("out", run={"backbone": str(backbone_folder(family))}, whole_word=True)
+    pretrain("out", run={"backbone": str(backbone_folder(family))})
     transformers.AutoModelForMaskedLM.from_pretrained(tmp_path / "out")
 
 
@@ -218,13 +195,3 @@ def test_held_out_text_is_bounded(pretrain, monkeypatch):
     report = pretrain("out")
     assert 100 <= report["held_out"]["characters"] < 160
     assert report["corpus"]["lines"] + report["corpus"]["held_out_lines"] < 60
-
-
-def test_measuring_is_in_batches(pretrain, monkeypatch):
-    """However many pieces a batch of the measurement has, the loss is the same."""
-    first = pretrain("one", steps=0)["held_out"]
-    monkeypatch.setattr(evaluation, "BATCH_PIECES", 40)
-    again = pretrain("two", steps=0)["held_out"]
-    key = "perplexity_per_character"
-    assert again[key] == pytest.approx(first[key], rel=1e-5)
-    assert again["masked_words"] == first["masked_words"]

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_entlm.pretraining.sequences import PackedSequences, in_order
+from spacy_entlm.pretraining.sequences import PackedSequences
 
 sizes = st.integers(1, 200)
 
@@ -51,13 +51,3 @@ def test_pieces_of_two_bytes_do_not_overflow():
     ids = PackedSequences(stream, 4, [70000], [0], seed=0).batch(0, 1)
     assert ids.dtype == np.int64
     assert set(ids[0]) == {70000, 65535, 65534, 0}
-
-
-@given(sizes, sizes, sizes)
-def test_in_order_covers_all_once(n_pieces, body, size):
-    read = [
-        start + i
-        for start, n, length in in_order(n_pieces, body, size)
-        for i in range(n * length)
-    ]
-    assert read == list(range(n_pieces))

@@ -196,6 +196,19 @@ def test_number_of_steps_and_rates_are_those_of_the_recipe(
     assert rates == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("n_copies, n_epochs", [(1, 60), (2, 30), (4, 20)])
+def test_few_examples_are_passed_more_often(
+    nlp, annotated, label_words, monkeypatch, n_copies, n_epochs
+):
+    def no_update(self, batch, *, losses, **_):
+        losses[NAME] = losses.get(NAME, 0.0)
+
+    monkeypatch.setattr(type(nlp), "update", no_update)
+    data = annotated[:4] * n_copies
+    history = spacy_entlm.train(nlp, data, label_words=label_words)
+    assert len(history[NAME]) == n_epochs
+
+
 def test_missing_annotation_is_kept_missing(nlp, label_words):
     """A Doc on which nothing is annotated teaches nothing."""
     text = "Anna lives in Rome"

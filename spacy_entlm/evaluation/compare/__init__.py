@@ -1,1 +1,1 @@
-"""Benchmarks: a grid of few-shot trainings, their records, tables and plots."""
+"""Comparisons: a grid of few-shot trainings, their records, and the report."""

@@ -1,26 +1,23 @@
-"""The cells of a benchmark: what is trained and evaluated, each with its key."""
+"""The cells of a comparison: what is trained and measured, each with its key."""
 
-from dataclasses import asdict, dataclass, replace
+import shutil
+import sys
+from dataclasses import dataclass
+from functools import cache
+from os.path import isfile
 from pathlib import Path
-from typing import Any, Collection, Dict, Iterable, List, NamedTuple, Optional, Tuple
+from typing import Any, Collection, Dict, Iterable, List, NamedTuple, Optional
 
+import spacy
 from thinc.api import Config
 
 from ...backbones.names import resolve_backbone
 from ...backbones.recommended import LABEL_WORDS_FILE, PRETRAIN_FILE
+from ...files.errors import DataError
+from ...files.text import check_file
 from ...label_words.words import LabelWords, read_label_words
-from .commands import External
-from .config import (
-    Backbone,
-    BenchmarkConfig,
-    Settings,
-    Variant,
-    fill_name,
-    merge_settings,
-)
+from .config import Comparison, External, Method, Settings
 from .data import DatasetReader, hash_docs, hash_files, hash_value
-from .errors import BenchmarkError
-from .methods import Method
 
 # Of a backbone's folder: what decides how it predicts, and which label words it has.
 BACKBONE_FILES = (
@@ -40,6 +37,9 @@ class CellName(NamedTuple):
     method: str
     variant: str
 
+    def __str__(self) -> str:
+        return " ".join(str(part) for part in self if part != "")
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -48,226 +48,157 @@ class Cell:
     name (CellName): Its place.
     key (str): Hash of all that its figures depend on: equal cells have equal keys.
     training (str): The same for its training, which several methods may share.
-    method (Method): With the settings of the component.
-    backbone (Backbone): Its path.
+    method (Method): With all settings of the component.
+    backbone (str): A folder, or a name on the hub.
     settings (Settings): Of the training.
     label_words (Optional[Dict[str, List[str]]]): As given; None: from the examples.
-    test_hash, split_hash (str): Of the test sentences and the examples.
     """
 
     name: CellName
     key: str
     training: str
     method: Method
-    backbone: Backbone
+    backbone: str
     settings: Settings
     label_words: Optional[LabelWords]
-    test_hash: str
-    split_hash: str
 
 
-@dataclass(frozen=True)
-class Job:
-    """Cells that one training serves.
+# Cells that one training serves; the first one is trained.
+Job = List[Cell]
 
-    cells (List[Cell]): With keys that differ; the first one is trained.
-    copies (List[Cell]): Cells with the keys of others, whose figures they get.
-    share_scores (bool): Whether cells that differ in their decoders only read the test
-        part together.
+
+def plan_cells(config: Comparison) -> List[Cell]:
+    """List the cells of a comparison, those of a training beside each other.
+
+    config (Comparison): The comparison.
+    RAISES (ValueError): If data, label words, a backbone's folder, a factory or a
+        program are not there or cannot be used.
     """
-
-    cells: List[Cell]
-    copies: List[Cell]
-    share_scores: bool = False
-
-    @property
-    def all_cells(self) -> List[Cell]:
-        """Cells and copies."""
-        return [*self.cells, *self.copies]
-
-
-class Planner:
-    """Lists the cells of a benchmark.
-
-    config (BenchmarkConfig): The benchmark.
-    RAISES (BenchmarkError): If a backbone's folder is not there.
-    """
-
-    def __init__(self, config: BenchmarkConfig) -> None:
-        self.config = config
-        self._methods = config.chosen_methods()
-        self.readers = {
-            name: DatasetReader(name, dataset)
-            for name, dataset in config.datasets.items()
-        }
-        self._prints = {
-            name: _fingerprint(backbone.path)
-            for name, backbone in config.backbones.items()
-        }
-        self._words: Dict[Path, LabelWords] = {}
-        self._test_hashes: Dict[str, str] = {}
-        self._file_hashes: Dict[Path, str] = {}
-
-    def cells(self) -> List[Cell]:
-        """All cells, those of a training beside each other.
-
-        RAISES (BenchmarkError, DataError, LabelWordError): If data or label words
-            are not there or cannot be used.
-        """
-        cells = []
-        for dataset, reader in self.readers.items():
-            self._test_hashes[dataset] = hash_docs(reader.test_docs())
-            for shots, split, seed in self.config.grid(dataset):
-                split_hash = hash_docs(reader.split(shots, split))
-                for backbone in self.config.backbones:
-                    for variant_name, variant in self.config.chosen_variants().items():
-                        for method in self._methods:
-                            where = (dataset, shots, split, seed, backbone)
-                            name = CellName(*where, method, variant_name)
-                            cells.append(self._make_cell(name, variant, split_hash))
-        return cells
-
-    def _make_cell(self, name: CellName, variant: Variant, split_hash: str) -> Cell:
-        method = self._methods[name.method]
-        backbone = self.config.backbones[name.backbone]
-        settings = merge_settings(self.config.settings, variant)
-        if settings.learn_rate is None:
-            settings = settings.model_copy(update={"learn_rate": backbone.learn_rate})
-        words = self._label_words(name, variant) if method.label_words else None
-        cell = Cell(
-            name,
-            key="",
-            training="",
-            method=self._configure(method, name, backbone, variant),
-            backbone=backbone,
-            settings=settings,
-            label_words=words,
-            test_hash=self._test_hashes[name.dataset],
-            split_hash=split_hash,
-        )
-        return self._with_keys(cell)
-
-    def _configure(
-        self, method: Method, name: CellName, backbone: Backbone, variant: Variant
-    ) -> Method:
-        if method.external:
-            External.model_validate(method.config).check()
-            return method
-        if not method.factory:
-            lexicon = self.config.datasets[name.dataset].lexicon
-            if lexicon is None:
-                raise BenchmarkError(
-                    f"the method {name.method} needs datasets.{name.dataset}.lexicon"
-                )
-            return replace(method, config=lexicon.model_dump(mode="json"))
-        config = Config({"model": {"name": backbone.path}}).merge(method.config)
-        annotated = self.config.datasets[name.dataset].annotated
-        if method.transitions and annotated is not None:
-            config = config.merge({"decoder": {"transitions": str(annotated)}})
-        if method.distant is not None:
-            if annotated is None:
-                raise BenchmarkError(
-                    f"the method {name.method} needs datasets.{name.dataset}.annotated"
-                )
-            distant = replace(method.distant, path=str(annotated))
-            method = replace(method, distant=distant)
-        return replace(method, config=dict(config.merge(variant.component)))
-
-    def _label_words(self, name: CellName, variant: Variant) -> Optional[LabelWords]:
-        template = variant.label_words
-        if template is None:
-            template = self.config.datasets[name.dataset].label_words
-        if template is None:
-            return None
-        path = fill_name(template, **name._asdict())
-        if path not in self._words:
-            self._words[path] = read_label_words(path)
-        return self._words[path]
-
-    def _with_keys(self, cell: Cell) -> Cell:
-        method, name = cell.method, cell.name
-        if method.external:
-            key = hash_value(self._external_parts(cell))
-            return replace(cell, key=key, training=key)
-        config, files = _without_paths(method.config)
-        own = [method.factory, config, *self._hash_files(files)]
-        if method.training is None:
-            key = hash_value([cell.test_hash, *own])
-            return replace(cell, key=key, training=key)
-        words = cell.label_words
-        # Without examples, splits come out the same.
-        split_hash = cell.split_hash if method.examples else None
-        parts = [
-            *(cell.test_hash, split_hash, name.seed),
-            *(self._prints[name.backbone], cell.settings.model_dump()),
-            *(method.training, config["model"]),
-            None if words is None else list(words.items()),
-        ]
-        if method.distant is not None:
-            parts += [asdict(replace(method.distant, path=""))]
-            parts += self._hash_files([Path(method.distant.path)])
-        training = hash_value(parts)
-        return replace(cell, key=hash_value([training, *own]), training=training)
-
-    def _external_parts(self, cell: Cell) -> List[Any]:
-        """What the figures of a command depend on, as far as can be seen from here."""
-        external = External.model_validate(cell.method.config)
-        files = {str(path): path for path in external.files()}
-        command = [files.get(argument, argument) for argument in external.command]
-        return [
-            *("external", cell.test_hash, cell.split_hash, cell.name.seed),
-            *(self._prints[cell.name.backbone], cell.settings.model_dump()),
-            [p if isinstance(p, str) else self._hash_files([p]) for p in command],
-        ]
-
-    def _hash_files(self, files: List[Path]) -> List[str]:
-        for path in files:
-            if path not in self._file_hashes:
-                self._file_hashes[path] = hash_files([path])
-        return [self._file_hashes[path] for path in files]
+    for method in config.methods:
+        _check_method(method, config.method(method))
+    cells = []
+    for dataset, given in config.datasets.items():
+        reader = DatasetReader(dataset, given)
+        test_hash = hash_docs(reader.test_docs())
+        for place in config.grid(dataset):
+            data = [test_hash, hash_docs(reader.split(*place[:2]))]
+            cells += [
+                _make_cell(config, CellName(dataset, *place, backbone, method, v), data)
+                for backbone in config.backbones
+                for v in config.variants
+                for method in config.methods
+            ]
+    return cells
 
 
-def make_jobs(
-    cells: Iterable[Cell],
-    done: Collection[CellName] = (),
-    share_scores: bool = False,
-) -> List[Job]:
-    """Put together what one training serves, and leave out what is done.
+def make_jobs(cells: Iterable[Cell], done: Collection[str] = ()) -> List[Job]:
+    """Put together what one training serves; equal cells are computed once.
 
-    cells (Iterable[Cell]): All cells.
-    done (Collection[CellName]): Those that have a record.
-    share_scores (bool): As in `Job`.
+    cells (Iterable[Cell]): All cells. done (Collection[str]): Keys that have a record.
     RETURNS (List[Job]): In the order of the cells.
     """
     jobs: Dict[str, Job] = {}
+    seen = set(done)
     for cell in cells:
-        if cell.name in done:
-            continue
-        job = jobs.setdefault(cell.training, Job([], [], share_scores))
-        known = any(cell.key == other.key for other in job.cells)
-        (job.copies if known else job.cells).append(cell)
+        if cell.key not in seen:
+            seen.add(cell.key)
+            jobs.setdefault(cell.training, []).append(cell)
     return list(jobs.values())
 
 
-def _without_paths(config: Dict[str, Any]) -> Tuple[Dict[str, Any], List[Path]]:
-    """A component's settings without names of files and of the backbone, whose content
-    is what counts; and the files."""
-    kept = {key: value for key, value in config.items() if key != "path"}
-    files = [Path(config["path"])] if "path" in config else []
-    if "model" in kept:
-        kept["model"] = {**kept["model"], "name": None}
-    transitions = kept.get("decoder", {}).get("transitions")
-    if transitions is not None:
-        kept["decoder"] = {**kept["decoder"], "transitions": None}
-        files.append(Path(transitions))
-    return kept, files
+def _check_method(name: str, method: Method) -> None:
+    if method.external is None:
+        # An empty pipeline: only then are the factories of other packages known.
+        if not spacy.blank("xx").has_factory(method.factory):
+            raise DataError(
+                f"the method {name!r} needs the spaCy factory {method.factory!r}, "
+                "which is not installed"
+            )
+        return
+    program = method.external.command[0].format(python=python_of(method.external))
+    if shutil.which(program) is None:
+        raise DataError(
+            f"there is no program {program!r} to run: install it, or name the path of "
+            "a Python (`python`)"
+        )
 
 
-def _fingerprint(path: str) -> str:
+def python_of(external: External) -> str:
+    """The Python of a command."""
+    return external.python or sys.executable
+
+
+def _make_cell(config: Comparison, name: CellName, data: List[str]) -> Cell:
+    """data: The hashes of test part and examples."""
+    dataset, backbone = config.datasets[name.dataset], config.backbones[name.backbone]
+    method, variant = config.method(name.method), config.variants[name.variant]
+    settings = config.settings_of(variant)
+    if settings.learn_rate is None:
+        settings = settings.model_copy(update={"learn_rate": backbone.learn_rate})
+    parts: List[Any] = [*data, name.seed, _hash_backbone(backbone.path)]
+    parts.append(settings.model_dump())
+    if method.external is not None:
+        training = key = hash_value([*parts, _external_parts(method.external)])
+        return Cell(name, key, training, method, backbone.path, settings, None)
+    words = None
+    if method.label_words:
+        words = _label_words(variant.label_words or dataset.label_words, name)
+    component = Config({"model": {"name": backbone.path}}).merge(method.config)
+    if method.transitions and dataset.annotated is not None:
+        component = component.merge(
+            {"decoder": {"transitions": str(dataset.annotated)}}
+        )
+    component = component.merge(variant.component)
+    method = method.model_copy(update={"config": dict(component)})
+    # Names of files and of the backbone do not count, but what is in them.
+    model = {**component["model"], "name": None}
+    decoder = dict(component.get("decoder", {}))
+    transitions = decoder.pop("transitions", None)
+    files = [_hash_file(Path(transitions))] if transitions else []
+    shared = [method.training or name.method, model, words and list(words.items())]
+    training = hash_value([*parts, *shared])
+    own = {**component, "model": model, "decoder": decoder}
+    key = hash_value([training, method.factory, own, files])
+    return Cell(name, key, training, method, backbone.path, settings, words)
+
+
+def _label_words(template: Optional[str], name: CellName) -> Optional[LabelWords]:
+    if template is None:
+        return None
+    try:
+        path = Path(template.format_map(name._asdict()))
+    except (KeyError, IndexError, ValueError) as error:
+        raise DataError(
+            f"cannot fill the file name {template!r} ({error}): its fields may be "
+            "{dataset}, {shots}, {split} and {backbone}"
+        ) from error
+    return read_label_words(path)
+
+
+def _external_parts(external: External) -> List[Any]:
+    """What the figures of a command depend on, as far as can be seen from here: its
+    arguments, and the content of the scripts among them."""
+    program, *arguments = external.command
+    return [program, *(_hash_file(Path(a)) if isfile(a) else a for a in arguments)]
+
+
+def _hash_backbone(path: str) -> str:
     folder = Path(resolve_backbone(path)).expanduser()
-    if not folder.is_dir():
-        if path.startswith((".", "/", "~")):
-            raise BenchmarkError(f"there is no backbone {path}: no such folder")
-        return path
-    files = {file for pattern in BACKBONE_FILES for file in folder.glob(pattern)}
-    return hash_files(sorted(files))
+    if folder.is_dir():
+        files = {file for pattern in BACKBONE_FILES for file in folder.glob(pattern)}
+        return hash_value([_hash_file(file) for file in sorted(files)])
+    if path.startswith((".", "/", "~")):
+        raise DataError(f"there is no backbone {path}: no such folder")
+    return path
+
+
+def _hash_file(path: Path) -> str:
+    check_file(path)
+    found = path.stat()
+    return _hash_content(path, found.st_mtime_ns, found.st_size)
+
+
+@cache
+def _hash_content(path: Path, *version: int) -> str:
+    """version: Changes with the content, which is read once."""
+    return hash_files([path])

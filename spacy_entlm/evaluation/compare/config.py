@@ -1,18 +1,30 @@
-"""The config of a benchmark, read and checked."""
+"""The config of a comparison, read and checked."""
 
 from pathlib import Path
-from typing import Any, Dict, List, Literal, Mapping, Optional, Tuple, Union
+from string import Formatter
+from typing import Any, Dict, List, Literal, Mapping, Optional, Set, Tuple, Union
 
 import srsly
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
-from .commands import External
-from .errors import BenchmarkError
-from .methods import Distant, Method, find_method
+from ...files.errors import DataError
+from ...files.text import read_bytes
 
-# Fields of file names in a config that each cell fills.
-NAME_FIELDS = ("dataset", "shots", "split", "backbone")
-PLAIN = ""
+DOCS = "docs/comparing.md"
+# What an argument of a command may hold.
+FIELDS = (
+    *("python", "train", "test", "predictions", "report", "labels", "backbone"),
+    *("dataset", "shots", "split", "seed", "learn_rate", "epochs", "batch_size"),
+)
+REQUIRED_FIELDS = ("test", "predictions")
+LABELS = "{labels}"
 
 # The same for every K, or for each its own.
 PerShots = Union[List[int], Dict[int, List[int]]]
@@ -22,24 +34,6 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Lexicon(_Strict):
-    """A lexicon and how it is matched, as `annotate` takes them.
-
-    path: The file. map: Type in the file -> label. label: Of names that have none.
-    case: "exact", "lower" or "capitalised". min_length: In characters. stop_words:
-    Leave out names that are stop words of the language. join: Make one entity of
-    neighbours.
-    """
-
-    path: Path
-    map: Optional[Dict[str, str]] = None
-    label: Optional[str] = None
-    case: str = "exact"
-    min_length: int = Field(default=1, ge=1)
-    stop_words: bool = False
-    join: bool = True
-
-
 class Dataset(_Strict):
     """Where sentences come from.
 
@@ -47,11 +41,10 @@ class Dataset(_Strict):
     train, test: These files by name, in place of `data`.
     limit: Test sentences, the first ones; None: all.
     min_words, keep_negatives: Of sampling, as the command `sample` takes them.
-    label_words: JSON file of label words, which may hold {shots} and {split}; None:
-    they are taken from the examples.
+    label_words: JSON file of label words, which may hold {dataset}, {shots}, {split}
+        and {backbone}; None: they are taken from the examples.
     annotated: Text annotated with a lexicon, for transitions.
-    lexicon: For the method `lexicon`.
-    shots, splits, seeds: In place of those of the benchmark.
+    shots, splits, seeds: In place of those of the comparison.
     """
 
     data: Optional[Path] = None
@@ -62,7 +55,6 @@ class Dataset(_Strict):
     keep_negatives: bool = False
     label_words: Optional[str] = None
     annotated: Optional[Path] = None
-    lexicon: Optional[Lexicon] = None
     lang: str = "en"
     shots: Optional[List[int]] = None
     splits: Optional[PerShots] = None
@@ -70,21 +62,17 @@ class Dataset(_Strict):
 
     @model_validator(mode="after")
     def _has_sentences(self) -> "Dataset":
-        if (self.data is None) == (self.test is None):
-            raise ValueError("name either `data` (a folder) or `test` (a file)")
-        if self.data is not None and self.train is not None:
-            raise ValueError("`train` goes with `test`: leave out `data`")
-        if self.data is None and self.train is None:
-            raise ValueError("`test` needs `train`, to sample from")
+        given = {name for name in ("data", "train", "test") if getattr(self, name)}
+        if given not in ({"data"}, {"train", "test"}):
+            raise ValueError(
+                "name either `data`, a folder, or two files, `train`, `test`"
+            )
         return self
 
 
 class Backbone(_Strict):
-    """A masked LM.
-
-    path: A folder, or a name on the hub. learn_rate: Of the first step; None: what
-    suits the backbone.
-    """
+    """A masked LM: a folder, or a name on the hub; and the learning rate of the first
+    step, None for what suits it."""
 
     path: str
     learn_rate: Optional[float] = Field(default=None, gt=0)
@@ -101,31 +89,57 @@ class Settings(_Strict):
 
 
 class Variant(_Strict):
-    """What one column of a table does otherwise.
-
-    label_words: File of label words, as in a dataset. settings: Of the training.
-    component: Settings of the component, eg {"model": {"label_row_bias": "zero"}}.
-    """
+    """What is done otherwise: the file of label words, settings of the training, and
+    settings of the component, eg {"model": {"label_row_bias": "zero"}}."""
 
     label_words: Optional[str] = None
     settings: Dict[str, Any] = {}
     component: Dict[str, Any] = {}
 
 
-class DistantTraining(_Strict):
-    """A training on a dataset's annotated text: its first sentences, how often, and
-    how many of them a step."""
+class External(_Strict):
+    """A command as a method.
 
-    sentences: int = Field(default=Distant.sentences, ge=1)
-    epochs: int = Field(default=Distant.epochs, ge=1)
-    batch_size: int = Field(default=Distant.batch_size, ge=1)
+    command: The program and its arguments, which may hold fields in braces; no shell
+        reads them. An argument that is "{labels}" becomes one for each class.
+    python: What "{python}" stands for; None: the Python of this run.
+    timeout: Seconds after which the command is ended.
+    """
+
+    command: List[str] = Field(min_length=1)
+    python: Optional[str] = None
+    timeout: float = Field(default=3600.0, gt=0)
+
+    @field_validator("command")
+    @classmethod
+    def _has_known_fields(cls, command: List[str]) -> List[str]:
+        used = [field_names(argument) for argument in command]
+        if unknown := set().union(*used) - set(FIELDS):
+            raise ValueError(
+                f"unknown field {min(unknown)!r}: there are {', '.join(FIELDS)}; a "
+                "brace of its own is written twice"
+            )
+        if any("labels" in n and a != LABELS for n, a in zip(used, command)):
+            raise ValueError(f"{LABELS} is an argument of its own")
+        if used[0] - {"python"}:
+            raise ValueError(f"the program is a name or {{python}}, not {command[0]}")
+        if missing := [
+            f"{{{f}}}" for f in REQUIRED_FIELDS if not any(f in n for n in used)
+        ]:
+            raise ValueError(f"the command has no {', '.join(missing)}")
+        return command
 
 
-class OwnMethod(_Strict):
-    """A method that the config defines: a spaCy factory, settings of the component,
-    which training it shares with others (else it has its own), and whether it is
-    trained on annotated text before that, and on the examples at all; or a command,
-    with none of these."""
+class Method(_Strict):
+    """A way to find entities: a spaCy factory, or an external command.
+
+    config: Settings of the component.
+    training: Methods that name the same one are trained once, and the weights go from
+        the first to the others; None: its own.
+    label_words: Whether it has label words.
+    transitions: Whether its decoder counts transitions, which then come from the
+        dataset's annotated text, if it has some.
+    """
 
     factory: str = ""
     external: Optional[External] = None
@@ -133,165 +147,133 @@ class OwnMethod(_Strict):
     training: Optional[str] = None
     label_words: bool = False
     transitions: bool = False
-    distant: Optional[DistantTraining] = None
-    examples: bool = True
 
     @model_validator(mode="after")
-    def _is_one_or_the_other(self) -> "OwnMethod":
+    def _is_one_or_the_other(self) -> "Method":
         if bool(self.factory) == (self.external is not None):
             raise ValueError("name either a `factory` or an `external` command")
         if self.external is not None and self.model_fields_set != {"external"}:
             raise ValueError("an `external` command has no settings beside it")
-        if not self.examples and self.distant is None:
-            raise ValueError("without examples it needs a `distant` training")
         return self
 
-    def as_method(self, name: str) -> Method:
-        """The method. name (str): Its name."""
-        if self.external is not None:
-            config = self.external.model_dump(mode="json")
-            return Method("", config, training=name, external=True)
-        fields = self.model_dump(exclude={"external", "distant"})
-        if self.distant is not None:
-            fields["distant"] = Distant(**self.distant.model_dump())
-        return Method(**{**fields, "training": self.training or name})
+
+_ENTLM: Dict[str, Any] = {
+    **{"factory": "entlm_ner", "training": "entlm", "label_words": True},
+}
+_VITERBI = {"decoder": {"@misc": "spacy-entlm.viterbi_decoder.v1"}}
+METHODS = {
+    "entlm": Method(**_ENTLM),
+    "entlm_struct": Method(**_ENTLM, config=_VITERBI, transitions=True),
+    "bert_tagger": Method(factory="bert_tagger", training="tagger"),
+    "nnshot": Method(factory="nnshot", training="tagger"),
+    "structshot": Method(factory="structshot", training="tagger", transitions=True),
+}
 
 
-class BenchmarkConfig(_Strict):
-    """A benchmark: datasets x shots x splits x seeds x backbones x methods x
-    variants.
+class Comparison(_Strict):
+    """Datasets x shots x splits x seeds x backbones x methods x variants."""
 
-    share_scores: whether methods that differ in their decoders only (EntLM and EntLM +
-        Struct, NNShot and StructShot) read the test part once, together: faster, but
-        none of them has seconds of its own.
-    """
-
-    title: str = ""
+    title: str = "Comparison"
     datasets: Dict[str, Dataset] = Field(min_length=1)
     shots: List[int] = [5]
     splits: PerShots = [1, 2, 3]
     seeds: PerShots = [1]
     backbones: Dict[str, Backbone] = Field(min_length=1)
-    methods: Union[List[str], Dict[str, Optional[OwnMethod]]] = Field(min_length=1)
+    methods: Dict[str, Optional[Method]] = Field(min_length=1)
     settings: Settings = Settings()
-    variants: Dict[str, Variant] = {}
-    share_scores: bool = False
+    variants: Dict[str, Variant] = Field(default={"": Variant()}, min_length=1)
 
-    def chosen_methods(self) -> Dict[str, Method]:
-        """The methods by name.
+    @field_validator("methods", mode="before")
+    @classmethod
+    def _may_be_a_list(cls, methods: Any) -> Any:
+        return dict.fromkeys(methods) if isinstance(methods, list) else methods
 
-        RAISES (BenchmarkError): If one is not known.
-        """
-        own: Dict[str, Method] = {}
-        if isinstance(self.methods, dict):
-            for name, given in self.methods.items():
-                if given is not None:
-                    own[name] = given.as_method(name)
-        return {name: find_method(name, own) for name in self.methods}
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Comparison":
+        for name in self.datasets:
+            self.grid(name)
+        for variant in self.variants.values():
+            self.settings_of(variant)
+        for name in self.methods:
+            self.method(name)
+        return self
 
-    def chosen_variants(self) -> Dict[str, Variant]:
-        """The variants by name; "" is the one that changes nothing."""
-        return dict(self.variants) or {PLAIN: Variant()}
+    def method(self, name: str) -> Method:
+        """A method by its name. RAISES (ValueError): If it is not known."""
+        found = self.methods[name] or METHODS.get(name)
+        if found is None:
+            known = ", ".join(METHODS)
+            raise ValueError(f"unknown method {name!r}: choose from {known}")
+        return found
 
     def grid(self, name: str) -> List[Tuple[int, int, int]]:
-        """Shots, splits and seeds of a dataset.
+        """Shots, split and seed of each training of a dataset.
 
-        name (str): The dataset's.
-        RETURNS (List[Tuple[int, int, int]]): One per training example set and seed.
-        RAISES (BenchmarkError): If splits or seeds are given by shots, but not for all.
+        RAISES (ValueError): If splits or seeds are given by shots, but not for all.
         """
         dataset = self.datasets[name]
-        cells = []
-        for shots in dataset.shots or self.shots:
-            splits = _for_shots(dataset.splits or self.splits, shots, name, "splits")
-            seeds = _for_shots(dataset.seeds or self.seeds, shots, name, "seeds")
-            cells += [(shots, split, seed) for split in splits for seed in seeds]
-        return cells
 
+        def numbers(field: str, shots: int) -> List[int]:
+            value = getattr(dataset, field) or getattr(self, field)
+            if isinstance(value, list):
+                return value
+            if shots not in value:
+                given = ", ".join(map(str, value))
+                raise ValueError(
+                    f"{name}: {field} are given for K = {given}, but not for {shots}"
+                )
+            return value[shots]
 
-def _for_shots(value: PerShots, shots: int, dataset: str, field: str) -> List[int]:
-    if isinstance(value, list):
-        return value
-    if shots not in value:
-        raise BenchmarkError(
-            f"{dataset}: {field} are given for K = {', '.join(map(str, value))}, but "
-            f"not for {shots}"
+        return [
+            (shots, split, seed)
+            for shots in dataset.shots or self.shots
+            for split in numbers("splits", shots)
+            for seed in numbers("seeds", shots)
+        ]
+
+    def settings_of(self, variant: Variant) -> Settings:
+        """The settings of a variant. RAISES (ValueError): If one is wrong."""
+        return Settings.model_validate(
+            {**self.settings.model_dump(), **variant.settings}
         )
-    return value[shots]
 
 
-def read_config(
-    path: Path, overrides: Optional[Mapping[str, Any]] = None
-) -> BenchmarkConfig:
-    """Read the YAML (or JSON) config of a benchmark.
+def read_config(path: Path, overrides: Mapping[str, Any] = {}) -> Comparison:
+    """Read the YAML (or JSON) config of a comparison.
 
     path (Path): The file. Paths in it are those of the current folder.
-    overrides (Optional[Mapping[str, Any]]): Values by dotted name
-        ("datasets.conll03.limit") in place of the file's.
-    RAISES (BenchmarkError): If the file cannot be read, or a value in it is wrong.
+    overrides (Mapping[str, Any]): Values by dotted name ("datasets.conll03.limit") in
+        place of the file's.
+    RAISES (DataError): If the file cannot be read, or a value in it is wrong; the
+        message names all of these.
     """
+    content = read_bytes(path)
     try:
-        data = srsly.yaml_loads(path.read_text(encoding="utf8"))
-    except OSError as err:
-        raise BenchmarkError(f"cannot read the config {path}: {err.strerror}") from err
-    except ValueError as err:
-        raise BenchmarkError(f"{path} is no YAML: {err}") from err
-    return make_config(data, str(path), overrides)
-
-
-def make_config(
-    data: Any, source: str, overrides: Optional[Mapping[str, Any]] = None
-) -> BenchmarkConfig:
-    """Check the values of a config.
-
-    data (Any): As YAML gives it. source (str): Where it comes from, for messages.
-    overrides (Optional[Mapping[str, Any]]): As in `read_config`.
-    RAISES (BenchmarkError): If a value is wrong; the message names all of them.
-    """
+        data = srsly.yaml_loads(content.decode("utf8"))
+    except ValueError as error:
+        raise DataError(f"no YAML: {error}", path=path) from error
     if not isinstance(data, dict):
-        raise BenchmarkError(
-            f"{source} holds {type(data).__name__}, no config: see docs/benchmark.md"
-        )
-    for name, value in (overrides or {}).items():
+        kind = type(data).__name__
+        raise DataError(f"holds {kind}, no config: see {DOCS}", path=path)
+    for name, value in overrides.items():
         _override(data, name, value)
     try:
-        config = BenchmarkConfig.model_validate(data)
-    except ValidationError as err:
-        problems = "; ".join(_describe(error) for error in err.errors())
-        raise BenchmarkError(f"{source}: {problems}") from err
-    for name in config.datasets:
-        config.grid(name)
-    for variant in config.variants.values():
-        merge_settings(config.settings, variant)
-    config.chosen_methods()
-    return config
+        return Comparison.model_validate(data)
+    except ValidationError as error:
+        problems = "; ".join(_describe(problem) for problem in error.errors())
+        raise DataError(f"{problems} ({DOCS})", path=path) from error
 
 
-def merge_settings(settings: Settings, variant: Variant) -> Settings:
-    """The settings of a variant.
-
-    RAISES (BenchmarkError): If one is unknown, or its value is wrong.
-    """
+def field_names(argument: str) -> Set[str]:
+    """The fields in an argument. RAISES (ValueError): If its braces do not match."""
     try:
-        return Settings.model_validate({**settings.model_dump(), **variant.settings})
-    except ValidationError as err:
-        problems = "; ".join(_describe(error) for error in err.errors())
-        raise BenchmarkError(f"settings of a variant: {problems}") from err
-
-
-def fill_name(template: str, **fields: Any) -> Path:
-    """A file name with its fields filled in.
-
-    template (str): May hold {dataset}, {shots}, {split} and {backbone}.
-    RAISES (BenchmarkError): If it holds another field.
-    """
-    try:
-        return Path(template.format_map(fields))
-    except (KeyError, IndexError, ValueError) as err:
-        known = ", ".join(f"{{{name}}}" for name in NAME_FIELDS)
-        raise BenchmarkError(
-            f"cannot fill the file name {template!r} ({err}): its fields may be {known}"
-        ) from err
+        return {
+            name for _, name, _, _ in Formatter().parse(argument) if name is not None
+        }
+    except ValueError as error:
+        raise ValueError(
+            f"{argument!r}: {error}; a brace of its own is written twice"
+        ) from error
 
 
 def _override(data: Dict[str, Any], name: str, value: Any) -> None:
@@ -299,16 +281,16 @@ def _override(data: Dict[str, Any], name: str, value: Any) -> None:
     for key in parents:
         inner = data.setdefault(key, {})
         if not isinstance(inner, dict):
-            raise BenchmarkError(f"cannot set {name}: {key} is {inner!r}")
+            raise DataError(f"cannot set {name}: {key} is {inner!r}")
         data = inner
     data[last] = value
 
 
-def _describe(error: Any) -> str:
-    place = ".".join(str(part) for part in error["loc"])
-    message = error["msg"].removeprefix("Value error, ")
-    if error["type"] == "extra_forbidden":
+def _describe(problem: Any) -> str:
+    place = ".".join(map(str, problem["loc"]))
+    if problem["type"] == "extra_forbidden":
         return f"{place}: there is no such setting"
-    given = error.get("input")
+    given = problem["input"]
     shown = "" if isinstance(given, (dict, list)) else f", not {given!r}"
-    return f"{place}: {message}{shown}"
+    message = problem["msg"].removeprefix("Value error, ")
+    return f"{place}: {message}{shown}".removeprefix(": ")

@@ -1,7 +1,6 @@
-"""The method `external` of a benchmark: a command in an environment of its own gets
-examples and test sentences as files and writes what it predicts."""
+"""A command as a method: in an environment of its own it gets examples and test
+sentences as files, and writes what it predicts."""
 
-import json
 import os
 import signal
 import subprocess
@@ -14,14 +13,13 @@ from spacy.tokens import Doc, Span
 
 from ...corpus.tags import OUTSIDE, doc_to_tags, find_prefixed, tags_to_entities
 from ...files.errors import DataError
-from ...files.json_lines import load_object
-from .commands import LABELS, REQUIRED, External, field_names
-from .errors import BenchmarkError
+from ...files.json_lines import dump_line, read_json, read_objects
+from .cells import python_of
+from .config import LABELS, External, field_names
 
 FORM = '{"text": [...], "label": [...]}'
 # Of what a command printed, in the message when it fails.
 SHOWN_CHARACTERS = 300
-SECONDS = ("seconds_train", "seconds_test")
 # They would lead another Python to the packages of this one.
 OWN_PYTHON = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__")
 
@@ -39,33 +37,31 @@ class Prediction(NamedTuple):
 def run_external(
     external: External,
     examples: Sequence[Doc],
-    bare: Sequence[Doc],
+    bare: List[Doc],
     fields: Mapping[str, Any],
 ) -> Prediction:
     """Run a command and read what it predicts.
 
-    external (External): The command.
-    examples (Sequence[Doc]): To train on.
-    bare (Sequence[Doc]): The test sentences, whose entities are set. The command
-        sees their words only.
+    external (External): The command. examples (Sequence[Doc]): To train on.
+    bare (List[Doc]): The test sentences, whose entities are set. The command sees their
+        words only.
     fields (Mapping[str, Any]): Values of the fields that are no files.
-    RAISES (BenchmarkError): If it cannot be run, fails, takes too long, or writes
-        something else than a tag for each word of the test sentences.
+    RAISES (DataError): If it cannot be run, fails, takes too long, or writes something
+        else than a tag for each word of the test sentences.
     """
     labels = sorted({ent.label_ for doc in examples for ent in doc.ents})
     with tempfile.TemporaryDirectory(prefix="entlm-") as name:
         folder = Path(name)
-        files = {field: folder / f"{field}.jsonl" for field in REQUIRED}
-        files["report"] = folder / "report.json"
+        names = ("train", "test", "predictions", "report")
+        files = {field: folder / f"{field}.jsonl" for field in names}
         _write(files["train"], examples, [doc_to_tags(doc) for doc in examples])
         _write(files["test"], bare, [[OUTSIDE] * len(doc) for doc in bare])
-        values = {**fields, **files, "python": external.python_path}
+        values = {**fields, **files, "python": python_of(external)}
         arguments = _fill(external.command, values, labels)
         seconds = _run(arguments, external, folder / "output.txt")
-        docs = _read_predictions(files["predictions"], bare, labels)
-        told, versions = _read_report(files["report"], seconds)
-    seconds_train, seconds_test = told or (seconds, None)
-    return Prediction(docs, seconds_train, seconds_test, versions)
+        _read_predictions(files["predictions"], bare, labels)
+        times, versions = _read_report(files["report"], seconds)
+    return Prediction(bare, *times, versions)
 
 
 def _fill(
@@ -73,67 +69,59 @@ def _fill(
 ) -> List[str]:
     arguments: List[str] = []
     for argument in command:
+        if argument == LABELS:
+            arguments += labels
+            continue
         for name in field_names(argument):
-            if name != "labels" and values.get(name) is None:
-                raise BenchmarkError(
+            if values[name] is None:
+                raise DataError(
                     f"{argument!r}: {name} is not set in the settings or the backbone"
                 )
-        arguments += labels if argument == LABELS else [argument.format_map(values)]
+        arguments.append(argument.format_map(values))
     return arguments
 
 
 def _write(path: Path, docs: Sequence[Doc], tags: Sequence[List[str]]) -> None:
     lines = [
-        json.dumps({"text": [token.text for token in doc], "label": labels}) + "\n"
+        dump_line({"text": [token.text for token in doc], "label": labels})
         for doc, labels in zip(docs, tags)
     ]
-    path.write_text("".join(lines), encoding="utf8")
+    path.write_bytes(b"".join(lines))
 
 
 def _run(arguments: List[str], external: External, output: Path) -> float:
     """Run a command to its end; gives the seconds."""
     start = time.perf_counter()
+    shown = " ".join(Path(argument).name for argument in arguments[:2])
     with output.open("wb") as file_:
-        try:
-            process = subprocess.Popen(
-                arguments,
-                stdin=subprocess.DEVNULL,
-                stdout=file_,
-                stderr=subprocess.STDOUT,
-                env=_environment(external),
-                # A group of its own, so that what it starts ends with it.
-                start_new_session=True,
-            )
-        except OSError as err:
-            raise BenchmarkError(
-                f"cannot run {arguments[0]!r}: {err.strerror}"
-            ) from err
+        process = subprocess.Popen(
+            arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=file_,
+            stderr=subprocess.STDOUT,
+            env=_environment(external),
+            # A group of its own, so that what it starts ends with it.
+            start_new_session=True,
+        )
         try:
             status = process.wait(external.timeout)
-        except subprocess.TimeoutExpired as err:
-            raise BenchmarkError(
-                f"{_shown(arguments)} was ended after {external.timeout:g} s: raise "
-                f"`timeout`. {_last_words(output)}"
-            ) from err
+        except subprocess.TimeoutExpired as error:
+            raise DataError(
+                f"{shown} was ended after {external.timeout:g} s: raise `timeout`. "
+                + _last_words(output)
+            ) from error
         finally:
-            _end(process)
+            if process.poll() is None:
+                if hasattr(os, "killpg"):
+                    os.killpg(process.pid, signal.SIGKILL)
+                else:  # Windows
+                    process.kill()
+                process.wait()
     # Where a worker prints to.
     print(output.read_text(encoding="utf8", errors="replace"))
     if status:
-        raise BenchmarkError(
-            f"{_shown(arguments)} ended with status {status}. {_last_words(output)}"
-        )
+        raise DataError(f"{shown} ended with status {status}. {_last_words(output)}")
     return round(time.perf_counter() - start, 3)
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End a command that still runs, with what it started."""
-    if process.poll() is None:
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-        process.wait()
 
 
 def _environment(external: External) -> Dict[str, str]:
@@ -152,10 +140,6 @@ def _environment(external: External) -> Dict[str, str]:
     return {**environment, "CUDA_VISIBLE_DEVICES": devices}
 
 
-def _shown(arguments: Sequence[str]) -> str:
-    return " ".join(Path(argument).name for argument in arguments[:2])
-
-
 def _last_words(output: Path) -> str:
     text = output.read_text(encoding="utf8", errors="replace").strip()
     if not text:
@@ -163,72 +147,62 @@ def _last_words(output: Path) -> str:
     return f"It printed: {text.splitlines()[-1][-SHOWN_CHARACTERS:]}"
 
 
-def _read_predictions(
-    path: Path, bare: Sequence[Doc], labels: Sequence[str]
-) -> List[Doc]:
+def _read_predictions(path: Path, bare: List[Doc], labels: Sequence[str]) -> None:
     """Set what is in a file of predictions on the test sentences."""
     if not path.is_file():
-        raise BenchmarkError("the command wrote no {predictions}")
-    lines = path.read_text(encoding="utf8", errors="replace").split("\n")
-    lines = lines[:-1] if lines[-1] == "" else lines
-    if len(lines) != len(bare):
-        raise BenchmarkError(
-            f"the predictions have {len(lines)} lines, the test part has {len(bare)} "
+        raise DataError("the command wrote no {predictions}")
+    entries = [entry for _, entry in read_objects(path, form=FORM)]
+    if len(entries) != len(bare):
+        raise DataError(
+            f"the predictions have {len(entries)} lines, the test part has {len(bare)} "
             "sentences"
         )
-    tags = [
-        _read_tags(line, path, number, doc)
-        for number, (line, doc) in enumerate(zip(lines, bare), 1)
-    ]
+    tags = [_tags(*given) for given in enumerate(zip(entries, bare), 1)]
     prefixed = find_prefixed(tag for line in tags for tag in line)
     for number, (doc, line) in enumerate(zip(bare, tags), 1):
         try:
             spans = tags_to_entities(line, prefixed).spans
-        except ValueError as err:
-            raise BenchmarkError(f"the predictions, line {number}: {err}") from err
-        unknown = sorted({label for _, _, label in spans} - set(labels))
-        if unknown:
-            raise BenchmarkError(
-                f"the predictions, line {number}: the class {unknown[0]!r} has no "
+        except ValueError as error:
+            raise DataError(f"the predictions, line {number}: {error}") from error
+        if unknown := {label for _, _, label in spans} - set(labels):
+            raise DataError(
+                f"the predictions, line {number}: the class {min(unknown)!r} has no "
                 f"example; there are {', '.join(labels)}"
             )
         doc.set_ents([Span(doc, *span) for span in spans])
-    return list(bare)
 
 
-def _read_tags(line: str, path: Path, number: int, doc: Doc) -> List[str]:
+def _tags(number: int, given: Tuple[Dict[str, Any], Doc]) -> List[str]:
+    entry, doc = given
+    words, tags = [token.text for token in doc], entry.get("label")
     place = f"the predictions, line {number}"
-    try:
-        entry = load_object(line, path, number, form=FORM)
-    except DataError as err:
-        raise BenchmarkError(f"{place}: no {FORM} ({err})") from err
-    tags, words = entry.get("label"), entry.get("text")
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-        raise BenchmarkError(f'{place}: "label" is no list of tags')
-    if len(tags) != len(doc):
-        raise BenchmarkError(
-            f"{place}: {len(tags)} tags for {len(doc)} words: write one for each"
+        raise DataError(f'{place}: "label" is no list of tags')
+    if len(tags) != len(words):
+        raise DataError(
+            f"{place}: {len(tags)} tags for {len(words)} words: write one for each"
         )
-    if words is not None and words != [token.text for token in doc]:
-        raise BenchmarkError(f"{place}: other words than those of the test part")
+    if entry.get("text", words) != words:
+        raise DataError(f"{place}: other words than those of the test part")
     return tags
 
 
 def _read_report(
     path: Path, seconds: float
-) -> Tuple[Optional[Tuple[float, float]], Dict[str, str]]:
+) -> Tuple[Tuple[float, Optional[float]], Dict[str, str]]:
     """The seconds of training and prediction, and versions, as the command tells."""
     if not path.is_file():
-        return None, {}
+        return (seconds, None), {}
     try:
-        report = json.loads(path.read_text(encoding="utf8"))
-        train, test = (float(report[name]) for name in SECONDS)
+        report = read_json(path)
+        train, test = float(report["seconds_train"]), float(report["seconds_test"])
         versions = {str(k): str(v) for k, v in report.get("versions", {}).items()}
-    except (ValueError, TypeError, KeyError, AttributeError) as err:
-        names = ", ".join(f'"{name}"' for name in SECONDS)
-        raise BenchmarkError(f"the command's report has no {names} ({err})") from err
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DataError(
+            f'the command\'s report has no "seconds_train", "seconds_test" ({error})'
+        ) from error
     if min(train, test) < 0 or train + test > seconds:
-        raise BenchmarkError(
+        raise DataError(
             f"the command reports {train:g} + {test:g} s, but it ran for {seconds:g} s"
         )
     return (train, test), versions

@@ -1,6 +1,5 @@
-"""Processes that run the jobs of a benchmark."""
+"""Processes that run the jobs of a comparison."""
 
-import gc
 import logging
 import multiprocessing
 import os
@@ -12,192 +11,160 @@ import traceback
 from collections import deque
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any, Deque, Dict, Iterator, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
+from ...files.errors import DataError
+from ...files.records import Record
 from .cells import Job
 from .config import Dataset
 
 # A process that does not end when it is told to is killed after this many seconds.
 GRACE_SECONDS = 10.0
-TOKENIZER_THREADS = "TOKENIZERS_PARALLELISM"
 
 
 class Outcome(NamedTuple):
     """A job, with its records or with what went wrong."""
 
     job: Job
-    records: List[Dict[str, Any]]
-    error: str
+    records: List[Record]
+    error: str = ""
     details: str = ""
 
 
-class _Worker:
-    """A process, and the end of the pipe to it."""
+def check_gpus(gpus: Sequence[int]) -> None:
+    """Check that GPUs can be used.
 
-    def __init__(self, datasets: Dict[str, Dataset], settings: "WorkerSettings"):
-        # Not forked: torch's threads do not survive it.
-        context = multiprocessing.get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        self.job: Optional[Job] = None
-        self.process = context.Process(
-            target=_work, args=(theirs, datasets, settings), daemon=True
+    gpus (Sequence[int]): Their numbers.
+    RAISES (DataError): If one is not there, or cupy is not.
+    """
+    if not gpus:
+        return
+    import torch
+    from thinc.compat import has_cupy
+
+    if not has_cupy:
+        raise DataError(
+            "GPUs need cupy: pip install 'spacy-entlm[cuda12x]', or leave --gpus out"
         )
-        self.process.start()
-        theirs.close()
-
-    def give(self, job: Job) -> None:
-        self.job = job
-        self.pipe.send(job)
-
-    def take(self) -> Outcome:
-        """What came of the job; a process that died is known by its closed pipe."""
-        job, self.job = self.job, None
-        assert job is not None
-        try:
-            records, error, details = self.pipe.recv()
-        except (EOFError, ConnectionError):
-            self.process.join(GRACE_SECONDS)
-            status = self.process.exitcode
-            return Outcome(job, [], f"its process ended with status {status}")
-        return Outcome(job, records, error, details)
-
-    def stop(self) -> None:
-        # One that waits for a job ends when the pipe is closed.
-        self.pipe.close()
-        if self.job is not None:
-            self.process.terminate()
-        self.process.join(GRACE_SECONDS)
-        if self.process.is_alive():
-            self.process.kill()
-            self.process.join()
-
-
-class WorkerSettings(NamedTuple):
-    """threads: of torch, per process. gpu: device number, or -1. log: file for what
-    the process prints."""
-
-    threads: int
-    gpu: int
-    log: Optional[Path]
-
-
-def available_cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    count = torch.cuda.device_count()
+    if missing := [gpu for gpu in gpus if not 0 <= gpu < count]:
+        there = ", ".join(map(str, range(count))) or "none"
+        raise DataError(f"there is no GPU {missing[0]} (there: {there}): change --gpus")
 
 
 def run_jobs(
     jobs: Sequence[Job],
     datasets: Dict[str, Dataset],
+    folder: Path,
     *,
     n_processes: int = 1,
     gpus: Sequence[int] = (),
-    log: Optional[Path] = None,
 ) -> Iterator[Outcome]:
-    """Run jobs in processes of their own.
+    """Run each job in a process of its own, which leaves nothing behind.
 
-    jobs (Sequence[Job]): What to do, in this order.
+    jobs (Sequence[List[Cell]]): What to do, in this order.
     datasets (Dict[str, Dataset]): Where their sentences are.
+    folder (Path): Where log-1.txt, log-2.txt... tell what the processes print.
     n_processes (int): Processes at a time; the cores are divided between them.
     gpus (Sequence[int]): Devices, taken in turn; none: the CPU.
-    log (Optional[Path]): File for what the processes print.
     YIELDS (Outcome): As jobs get done. A process that dies spoils its job only.
     """
-    waiting: Deque[Job] = deque(jobs)
-    threads = max(1, available_cores() // n_processes)
-    workers: List[_Worker] = []
+    # Not forked: torch's threads do not survive it.
+    context = multiprocessing.get_context("spawn")
+    threads = max(1, _available_cores() // n_processes)
+    waiting, free = deque(jobs), deque(range(n_processes))
+    busy: Dict[Any, Tuple[Any, Job, int]] = {}
     try:
-        for i in range(min(n_processes, len(jobs))):
-            gpu = gpus[i % len(gpus)] if gpus else -1
-            settings = WorkerSettings(threads, gpu, log)
-            workers.append(_Worker(datasets, settings))
-            workers[-1].give(waiting.popleft())
-        busy = {worker.pipe: (i, worker) for i, worker in enumerate(workers)}
-        while busy:
-            for pipe in wait(list(busy)):
-                i, worker = busy.pop(pipe)  # type: ignore[call-overload]
-                outcome = worker.take()
-                if not worker.process.is_alive() and waiting:
-                    worker.stop()
-                    gpu = gpus[i % len(gpus)] if gpus else -1
-                    worker = _Worker(datasets, WorkerSettings(threads, gpu, log))
-                    workers[i] = worker
-                if waiting:
-                    worker.give(waiting.popleft())
-                    busy[worker.pipe] = (i, worker)
+        while waiting or busy:
+            while waiting and free:
+                job, place = waiting.popleft(), free.popleft()
+                pipe, theirs = context.Pipe()
+                gpu = gpus[place % len(gpus)] if gpus else -1
+                dataset = datasets[job[0].name.dataset]
+                values = (theirs, job, dataset, threads, gpu, _log(folder, place))
+                process = context.Process(target=_work, args=values, daemon=True)
+                process.start()
+                theirs.close()
+                busy[pipe] = process, job, place
+            for done in wait(list(busy)):
+                process, job, place = busy[done]
+                outcome = _take(done, process, job, _log(folder, place))
+                del busy[done]
+                free.append(place)
                 yield outcome
     finally:
-        for worker in workers:
-            worker.stop()
+        for process, _, _ in busy.values():
+            process.terminate()
+        for process, _, _ in busy.values():
+            process.join(GRACE_SECONDS)
+            process.kill()
+
+
+def _take(pipe: Any, process: Any, job: Job, log: Path) -> Outcome:
+    """What came of a job; a process that died is known by its closed pipe."""
+    try:
+        outcome = Outcome(job, *pipe.recv())
+        process.join(GRACE_SECONDS)
+        return outcome
+    except (EOFError, ConnectionError):
+        process.join(GRACE_SECONDS)
+        text = log.read_text("utf8", "replace") if log.is_file() else ""
+        last = text.strip().splitlines()[-1:]
+        error = f"its process ended with status {process.exitcode}"
+        return Outcome(job, [], ": ".join([error, *last]))
+
+
+def _log(folder: Path, place: int) -> Path:
+    return folder / f"log-{place + 1}.txt"
+
+
+def _available_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _work(
-    pipe: Connection, datasets: Dict[str, Dataset], settings: WorkerSettings
+    pipe: Connection, job: Job, dataset: Dataset, threads: int, gpu: int, log: Path
 ) -> None:
-    """Take jobs from a pipe until it is closed."""
-    _prepare_process(settings)
-    from .data import DatasetReader
-    from .train import run_job
+    """Run a job and send what came of it."""
+    # A signal unwinds what runs, so that a job ends the command that it started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    # Progress bars and warnings of trainings would break up that of the run. The
+    # streams themselves: loggers and libraries in C have taken hold of them.
+    with log.open("ab") as file_:
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(file_.fileno(), stream.fileno())
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    print(job[0].name, flush=True)
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    try:
+        import spacy
+        import torch
 
-    readers: Dict[str, DatasetReader] = {}
-    while True:
-        try:
-            job = pipe.recv()
-        except (EOFError, KeyboardInterrupt):
-            return
-        try:
-            name = job.cells[0].name.dataset
-            if name not in readers:
-                readers[name] = DatasetReader(name, datasets[name])
-            answer: Any = (run_job(job, readers[name]), "", "")
-        except KeyboardInterrupt:
-            return
-        except Exception as err:
-            reason = " ".join(str(err).split())
-            answer = ([], f"{type(err).__name__}: {reason}", traceback.format_exc())
-        # A pipeline is held by cycles, each with the memory of a model.
-        gc.collect()
-        pipe.send(answer)
+        from .data import DatasetReader
+        from .train import run_job
+
+        torch.set_num_threads(threads)
+        if gpu >= 0:
+            spacy.require_gpu(gpu)
+        reader = DatasetReader(job[0].name.dataset, dataset)
+        pipe.send([run_job(job, reader)])
+    except KeyboardInterrupt:
+        return
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        details = traceback.format_exc()
+        pipe.send(([], f"{type(error).__name__}: {reason}", details))
 
 
 def _end_with_parent() -> None:
-    """End this process when the one that started it is gone, also amid a training:
-    a run that was killed must not go on where nobody takes its records."""
+    """End this process when the one that started it is gone, also amid a training: a
+    run that was killed must not go on where nobody takes its records."""
     parent = multiprocessing.parent_process()
     assert parent is not None
-
-    def watch() -> None:
-        wait([parent.sentinel])
-        # A signal lets the job end a command that it runs; a second thread could not.
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(GRACE_SECONDS)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def _stop(*_: Any) -> None:
-    """A signal handler: unwinds what runs."""
-    raise SystemExit(1)
-
-
-def _prepare_process(settings: WorkerSettings) -> None:
-    signal.signal(signal.SIGTERM, _stop)
-    _end_with_parent()
-    os.environ[TOKENIZER_THREADS] = "false"
-    if settings.log is not None:
-        # Progress bars and warnings of trainings would break up that of the run. The
-        # streams themselves: loggers and libraries in C have taken hold of them.
-        with settings.log.open("ab") as file_:
-            for stream in (sys.stdout, sys.stderr):
-                os.dup2(file_.fileno(), stream.fileno())
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    import torch
-
-    torch.set_num_threads(settings.threads)
-    if settings.gpu >= 0:
-        import spacy
-
-        spacy.require_gpu(settings.gpu)
+    wait([parent.sentinel])
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(GRACE_SECONDS)
+    os._exit(1)

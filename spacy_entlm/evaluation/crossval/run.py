@@ -1,4 +1,4 @@
-"""Run a cross-validation: folds, trainings that are not done yet, figures."""
+"""Run a cross-validation: folds, and trainings that are not done yet."""
 
 from collections import Counter
 from pathlib import Path
@@ -7,13 +7,19 @@ from typing import Callable, Dict, List, NamedTuple, Sequence
 from spacy.tokens import Doc
 from tqdm import tqdm
 
+from ...files.errors import DataError
+from ...files.file import check_output
+from ...files.records import Records
 from ..compare.data import hash_docs, hash_value
-from .errors import CrossvalError
 from .folds import Training, entity_matrix, plan_trainings
-from .store import FoldStore, Found
+from .result import Outcome
 from .training import Trainer
 
 Notify = Callable[[str], None]
+
+STORE_EXTENSION = ".folds.jsonl"
+FORM = "crossval.v1"
+BAR = "{desc} {percentage:3.0f}%|{bar}| {elapsed} elapsed, {remaining} to go"
 
 
 class Settings(NamedTuple):
@@ -32,17 +38,17 @@ def usable_docs(docs: Sequence[Doc], n_folds: int, notify: Notify) -> List[Doc]:
 
     docs (Sequence[Doc]): As read. n_folds (int): Folds.
     notify (Callable[[str], None]): Called with each warning.
-    RAISES (CrossvalError): If there are fewer sentences than folds, or no entity.
+    RAISES (DataError): If there are fewer sentences than folds, or no entity.
     """
     kept = [doc for doc in docs if doc.has_annotation("ENT_IOB")]
     if len(kept) < n_folds:
-        raise CrossvalError(
+        raise DataError(
             f"{len(kept)} annotated sentences cannot be divided into {n_folds} folds: "
             "lower --folds, or annotate more"
         )
     counts = Counter(ent.label_ for doc in kept for ent in doc.ents)
     if not counts:
-        raise CrossvalError(f"no entity in {len(kept)} sentences: annotate some")
+        raise DataError(f"no entity in {len(kept)} sentences: annotate some")
     if len(kept) < len(docs):
         notify(f"{len(docs) - len(kept)} sentences without annotation: left out")
     rare = [f"{label} ({n})" for label, n in sorted(counts.items()) if n < n_folds]
@@ -64,50 +70,61 @@ def run_trainings(
     trainer: Trainer,
     docs: Sequence[Doc],
     settings: Settings,
-    path: Path,
+    out: Path,
     *,
+    overwrite: bool = False,
     notify: Notify = lambda line: None,
-) -> Dict[Training, Found]:
+) -> Dict[Training, Outcome]:
     """Do every training that has not been done yet.
 
     trainer (Trainer): Of the config. docs (Sequence[Doc]): From `usable_docs`.
     settings (Settings): Of the cross-validation.
-    path (Path): File with what finished trainings found; it is made.
+    out (Path): The report; what finished trainings found is kept beside it.
+    overwrite (bool): Whether a report that is there may be replaced by one of other
+        settings. One of these settings, whose trainings are found, always may.
     notify (Callable[[str], None]): Called with what a person wants to know.
-    RETURNS (Dict[Training, Found]): What each training found in its test sentences.
-    RAISES (CrossvalError): If another run writes to the file, or it is none of ours.
+    RETURNS (Dict[Training, Outcome]): What each training found in its test sentences.
+    RAISES (DataError): If another run writes there, or the files are none of ours.
     """
-    trainings = plan_trainings(
-        entity_matrix(docs),
-        n_folds=settings.n_folds,
-        n_repeats=settings.n_repeats,
-        seed=settings.seed,
-        curve=settings.curve,
-    )
+    trainings = plan_trainings(entity_matrix(docs), **settings._asdict())
     base = [trainer.fingerprint(), hash_docs(docs)]
-    keys = {
-        training: hash_value([*base, training.seed, training.train, training.test])
-        for training in trainings
-    }
-    with FoldStore(path) as store:
-        done = store.read()
-        waiting = [training for training in trainings if keys[training] not in done]
-        notify(
-            f"{len(trainings)} trainings, {len(trainings) - len(waiting)} of them done "
-            "before"
-        )
-        # Sentences, not trainings: those on a quarter take less time.
-        total = sum(len(training.train) for training in waiting)
+    keys = {t: hash_value([*base, t.seed, t.train, t.test]) for t in trainings}
+    with Records(out.with_name(f"{out.stem}{STORE_EXTENSION}"), FORM) as records:
+        stored = _outcomes(records)
+        done = {t: stored[key] for t, key in keys.items() if key in stored}
+        check_output(out, overwrite=overwrite or bool(done))
+        waiting = [t for t in trainings if t not in done]
+        notify(f"{len(trainings)} trainings, {len(done)} of them done before")
+        # By sentences: trainings on a quarter of them take less time.
         with tqdm(
-            total=total, unit="sentence", smoothing=0, disable=None, leave=False
+            total=sum(len(t.train) for t in waiting),
+            bar_format=BAR,
+            smoothing=0,
+            disable=None,
+            leave=False,
         ) as progress:
-            for training in waiting:
-                found = trainer.train_and_predict(
-                    [docs[i] for i in training.train],
-                    [docs[i] for i in training.test],
-                    seed=training.seed,
-                )
-                store.append(keys[training], found)
-                done[keys[training]] = found
-                progress.update(len(training.train))
-    return {training: done[key] for training, key in keys.items()}
+            for i, t in enumerate(waiting, 1):
+                progress.set_description(f"Training {i} of {len(waiting)}")
+                train, test = ([docs[i] for i in part] for part in (t.train, t.test))
+                done[t] = trainer.train_and_predict(train, test, seed=t.seed)
+                records.append([{"key": keys[t], **done[t]._asdict()}])
+                progress.update(len(t.train))
+    return done
+
+
+def _outcomes(records: Records) -> Dict[str, Outcome]:
+    """What finished trainings found, by their keys."""
+    try:
+        return {
+            record["key"]: Outcome(
+                [[(int(a), int(b), str(x)) for a, b, x in s] for s in record["found"]],
+                {label: list(ws) for label, ws in record["label_words"].items()},
+            )
+            for record in records.read()
+        }
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DataError(
+            "not what a cross-validation writes: move the file away, or choose another "
+            "--out",
+            path=records.path,
+        ) from error

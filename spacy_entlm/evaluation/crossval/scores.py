@@ -1,42 +1,39 @@
 """F1 from counts by sentence, and its interval by a bootstrap over sentences."""
 
-from typing import List, NamedTuple, Sequence, Tuple
+from dataclasses import dataclass
+from typing import Callable, List, Optional, Sequence, Set, Tuple
 
 import numpy
 from spacy.tokens import Doc
 
-from ..scoring import merge_neighbours, merge_spans
+from ..scoring import merge_spans
+from ..statistics import bootstrap_interval
 
-CONFIDENCE = 0.95
 N_RESAMPLES = 2000
-# Resamples that are drawn together: what they need of memory stays small.
-CHUNK = 500
 SEED = 1
 PERCENT = 100.0
-# True positives, false positives, false negatives.
-N_COUNTS = 3
+# Annotated sentences that an interval needs: those of fewer say nothing of others.
+MIN_SENTENCES = 5
+TOO_FEW = "too few examples for an interval"
 _MISSING = 0  # token.ent_iob of a word without annotation
 
 # Start, end (in words) and class of an entity.
 Entity = Tuple[int, int, str]
 
 
-class Interval(NamedTuple):
-    """A figure from 0 to 100, and the ends of its interval."""
+@dataclass(frozen=True)
+class Interval:
+    """A figure from 0 to 100, and the ends of its 95 % interval; None where there are
+    too few examples for one."""
 
     value: float
-    low: float
-    high: float
+    low: Optional[float] = None
+    high: Optional[float] = None
 
     def __str__(self) -> str:
+        if self.low is None:
+            return f"{self.value:.1f} ({TOO_FEW})"
         return f"{self.value:.1f} ({self.low:.1f} to {self.high:.1f})"
-
-
-class Rates(NamedTuple):
-    """Precision and recall, from 0 to 100."""
-
-    precision: float
-    recall: float
 
 
 def gold_entities(doc: Doc, *, merged: bool) -> List[Entity]:
@@ -44,40 +41,31 @@ def gold_entities(doc: Doc, *, merged: bool) -> List[Entity]:
 
     merged (bool): Whether neighbours of one class are one entity (IO gold).
     """
-    ents = merge_neighbours(doc).ents if merged else doc.ents
-    return [(ent.start, ent.end, ent.label_) for ent in ents]
+    entities = [(ent.start, ent.end, ent.label_) for ent in doc.ents]
+    return merge_spans(entities) if merged else entities
 
 
-def judged_entities(doc: Doc, found: Sequence[Entity]) -> List[Entity]:
+def judged_entities(doc: Doc, found: Sequence[Entity], *, merged: bool) -> List[Entity]:
     """Found entities without those on words that are not annotated, which are neither
-    right nor wrong."""
-    return [
-        entity
-        for entity in found
-        if all(token.ent_iob != _MISSING for token in doc[entity[0] : entity[1]])
-    ]
+    right nor wrong. merged (bool): As in `gold_entities`."""
+    known = [token.ent_iob != _MISSING for token in doc]
+    judged = [entity for entity in found if all(known[entity[0] : entity[1]])]
+    return merge_spans(judged) if merged else judged
 
 
 def count_sentence(
-    doc: Doc, found: Sequence[Entity], labels: Sequence[str], *, merged: bool
-) -> numpy.ndarray:
+    gold: Sequence[Entity], judged: Sequence[Entity], labels: Sequence[str]
+) -> List[List[int]]:
     """Count right, wrong and missed entities of a sentence, as spaCy's scorer does.
 
-    doc (Doc): As annotated. found (Sequence[Entity]): As predicted.
-    labels (Sequence[str]): The classes. merged (bool): As in `gold_entities`.
-    RETURNS: int64 (n_labels, 3), true positives, false positives, false negatives.
+    gold, judged (Sequence[Entity]): From the functions above.
+    RETURNS (List[List[int]]): Per class, true positives, false positives, false
+        negatives.
     """
-    column = {label: i for i, label in enumerate(labels)}
-    counts = numpy.zeros((len(labels), N_COUNTS), dtype="int64")
-    gold = set(gold_entities(doc, merged=merged))
-    judged = judged_entities(doc, found)
-    predicted = set(merge_spans(judged) if merged else judged)
-    for kind, entities in enumerate(
-        (predicted & gold, predicted - gold, gold - predicted)
-    ):
-        for _, _, label in entities:
-            counts[column[label], kind] += 1
-    return counts
+    ours, theirs = set(judged), set(gold)
+    kinds: List[Set[Entity]] = [ours & theirs, ours - theirs, theirs - ours]
+    found = [[entity[2] for entity in kind] for kind in kinds]
+    return [[kind.count(label) for kind in found] for label in labels]
 
 
 def f1(counts: numpy.ndarray) -> numpy.ndarray:
@@ -91,32 +79,20 @@ def f1(counts: numpy.ndarray) -> numpy.ndarray:
     return PERCENT * right / numpy.maximum(total, 1.0)
 
 
-def rates(counts: numpy.ndarray) -> Rates:
-    """Precision and recall of counts that are added up.
-
-    counts: (..., 3), as in `f1`.
-    """
-    right, wrong, missed = counts.reshape(-1, N_COUNTS).sum(axis=0).tolist()
-    return Rates(
-        PERCENT * right / max(right + wrong, 1),
-        PERCENT * right / max(right + missed, 1),
-    )
-
-
-def mean_f1(counts: numpy.ndarray) -> float:
-    """F1 of each repeat from the counts of all its sentences, and their mean.
-
-    counts: int64 (n_repeats, n_sentences, 3).
-    """
-    return float(f1(counts.sum(axis=1)).mean())
+def precision_recall(counts: numpy.ndarray) -> Tuple[float, float]:
+    """Precision and recall, from 0 to 100, of counts (..., 3) that are added up."""
+    right, wrong, missed = counts.reshape(-1, 3).sum(axis=0).tolist()
+    found, annotated = max(right + wrong, 1), max(right + missed, 1)
+    return PERCENT * right / found, PERCENT * right / annotated
 
 
 def f1_interval(counts: numpy.ndarray, *, seed: int = SEED) -> Interval:
-    """F1 as in `mean_f1`, with its interval.
+    """F1 of each repeat from the counts of all its sentences, their mean, and its
+    interval.
 
-    counts: int64 (n_repeats, n_sentences, 3). seed (int): Of the bootstrap.
+    counts: int64 (n_sentences, n_repeats, 3). seed (int): Of the bootstrap.
     """
-    return _interval(mean_f1(counts), resampled_f1([counts], seed=seed)[0])
+    return _interval(counts[:, None], lambda f1s: f1s[0], seed)
 
 
 def f1_gain(
@@ -124,49 +100,35 @@ def f1_gain(
 ) -> Interval:
     """The difference of two F1, with its interval: both are resampled together.
 
-    before, after: int64 (n_repeats, n_sentences, 3), of the same sentences.
+    before, after: int64 (n_sentences, n_repeats, 3), of the same sentences.
     """
-    drawn = resampled_f1([before, after], seed=seed)
-    return _interval(mean_f1(after) - mean_f1(before), drawn[1] - drawn[0])
+    parts = numpy.stack([before, after], axis=1)
+    return _interval(parts, lambda f1s: f1s[1] - f1s[0], seed)
 
 
-def resampled_f1(
-    parts: Sequence[numpy.ndarray], *, n_resamples: int = N_RESAMPLES, seed: int = SEED
-) -> numpy.ndarray:
+def _interval(
+    parts: numpy.ndarray, figure: Callable[[numpy.ndarray], float], seed: int
+) -> Interval:
     """Draw sentences with replacement, with all that the repeats predicted for them,
-    and draw repeats with replacement; F1 of each draw.
+    and draw repeats with replacement.
 
     Predictions of several repeats for one sentence are not independent: to draw from
     folds x repeats would count the same sentences over and over, and give an interval
     that is too narrow. Sentences are what is drawn from a larger whole; repeats (other
     folds, other seeds) are drawn since a training is a matter of chance too.
 
-    parts (Sequence): int64 (n_repeats, n_sentences, 3) each; the same draws for all.
-    n_resamples (int): Draws. seed (int): Of the draws.
-    RETURNS: float64 (n_parts, n_resamples).
+    parts: int64 (n_sentences, n_parts, n_repeats, 3); the same draws for all parts.
+    figure (Callable): Of the mean F1 of each part.
     """
-    rng = numpy.random.default_rng(seed)
-    n_repeats, n_sentences, _ = parts[0].shape
-    share = numpy.full(n_sentences, 1.0 / n_sentences)
-    columns = [
-        part.transpose(1, 0, 2).reshape(n_sentences, -1).astype("float64")
-        for part in parts
-    ]
-    drawn: List[numpy.ndarray] = []
-    for start in range(0, n_resamples, CHUNK):
-        size = min(CHUNK, n_resamples - start)
-        times = rng.multinomial(n_sentences, share, size=size).astype("float64")
-        repeats = rng.integers(n_repeats, size=(size, n_repeats))
-        by_repeat = [
-            f1((times @ column).reshape(size, n_repeats, N_COUNTS))
-            for column in columns
-        ]
-        means = [numpy.take_along_axis(f, repeats, axis=1).mean(1) for f in by_repeat]
-        drawn.append(numpy.stack(means))
-    return numpy.concatenate(drawn, axis=1)
+    value = float(figure(f1(parts.sum(axis=0)).mean(axis=1)))
+    annotated = (parts[..., 0] + parts[..., 2]).any(axis=(1, 2))
+    if annotated.sum() < MIN_SENTENCES:
+        return Interval(value)
+    n_repeats = parts.shape[2]
+    rng = numpy.random.default_rng([seed, n_repeats])
 
+    def statistic(drawn: numpy.ndarray) -> float:
+        repeats = rng.integers(n_repeats, size=n_repeats)
+        return figure(f1(drawn.sum(axis=0))[:, repeats].mean(axis=1))
 
-def _interval(value: float, drawn: numpy.ndarray) -> Interval:
-    tail = PERCENT * (1 - CONFIDENCE) / 2
-    low, high = numpy.percentile(drawn, [tail, PERCENT - tail])
-    return Interval(value, float(low), float(high))
+    return Interval(value, *bootstrap_interval(parts, statistic, seed, N_RESAMPLES))

@@ -1,6 +1,6 @@
 """The component `bert_tagger`: a new linear layer on the encoder of a masked LM."""
 
-from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Iterable, List, Optional, Sequence
 
 import numpy
 from spacy.errors import Errors
@@ -8,21 +8,11 @@ from spacy.language import Language
 from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
 
-from ...decoding.io import IODecoder
 from ...decoding.types import Decoder
 from ...model.base import PieceModel
 from ..base import ASSIGNS, COMMON_CONFIG, MODEL_CONFIG, SCORE_WEIGHTS, MaskedLMNER
-from ..examples import entity_labels
+from ..examples import entity_labels, word_targets
 from ..requirements import add_requirement
-from .tags import (
-    BIO,
-    IO,
-    SCHEMES,
-    BioDecoder,
-    tag_names,
-    tag_targets,
-    tagged_classes,
-)
 
 
 @Language.factory(
@@ -30,7 +20,6 @@ from .tags import (
     assigns=ASSIGNS,
     default_config={
         "model": {"@architectures": "spacy-entlm.Tagger.v1", **MODEL_CONFIG},
-        "scheme": IO,
         **COMMON_CONFIG,
     },
     default_score_weights=SCORE_WEIGHTS,
@@ -40,7 +29,6 @@ def make_bert_tagger(
     name: str,
     model: PieceModel,
     decoder: Decoder,
-    scheme: str,
     threshold: float,
     spans_key: Optional[str],
     annotate_ents: bool,
@@ -50,11 +38,8 @@ def make_bert_tagger(
     """Create a tagger.
 
     model (PieceModel): A model such as `spacy-entlm.Tagger.v1`.
-    decoder (Decoder): Turns scores into entities, in the scheme "io".
-    scheme (str): "io": a tag for each class; or "bio": two, for the first word of an
-        entity and for the others.
+    decoder (Decoder): Turns scores into entities.
     threshold, spans_key, annotate_ents, overwrite, scorer: As those of `entlm_ner`.
-    RAISES (ValueError): If there is no such scheme, or the decoder does not fit it.
     """
     add_requirement(nlp)
     return BertTagger(
@@ -62,7 +47,6 @@ def make_bert_tagger(
         model,
         name,
         decoder=decoder,
-        scheme=scheme,
         threshold=threshold,
         spans_key=spans_key,
         annotate_ents=annotate_ents,
@@ -81,29 +65,11 @@ class BertTagger(MaskedLMNER):
         name: str = "bert_tagger",
         *,
         decoder: Decoder,
-        scheme: str = IO,
         **settings: Any,
     ) -> None:
         """vocab (Vocab): The shared vocabulary. name (str): The instance's name. The
         other settings are those of `make_bert_tagger`."""
-        if scheme not in SCHEMES:
-            raise ValueError(f"scheme is one of {SCHEMES}, not {scheme!r}")
-        if scheme == BIO:
-            if not isinstance(decoder, IODecoder):
-                raise ValueError(
-                    f"The scheme {BIO!r} reads entities from its tags: leave the "
-                    f"setting decoder at its default, or choose the scheme {IO!r}"
-                )
-            decoder = BioDecoder()
         super().__init__(vocab, model, name, decoder=decoder, **settings)
-        self.cfg["scheme"] = scheme
-
-    @property
-    def labels(self) -> Tuple[str, ...]:
-        """The classes, in the order of their rows."""
-        if not self.is_initialized:
-            return tuple(self._added)
-        return tuple(tagged_classes(self.label_model.labels, self.cfg["scheme"]))
 
     @property
     def label_data(self) -> List[str]:
@@ -121,7 +87,7 @@ class BertTagger(MaskedLMNER):
         if label in self.labels:
             return 0
         if self.is_initialized:
-            self._add_tags([label])
+            self.label_model.add_tags([label])
         else:
             self._added[label] = []
         self._note_labels()
@@ -153,7 +119,7 @@ class BertTagger(MaskedLMNER):
                 f"and no labels are given."
             )
         with self._initializing(nlp):
-            self._add_tags(wanted)
+            self.label_model.add_tags(wanted)
             self._note_labels()  # examples may have another vocabulary
             self._learn(get_examples, nlp)
 
@@ -163,8 +129,5 @@ class BertTagger(MaskedLMNER):
         """What is learned from examples before the training."""
         self.decoder.initialize(get_examples, self.labels)
 
-    def _add_tags(self, labels: Sequence[str]) -> None:
-        self.label_model.add_tags(tag_names(labels, self.cfg["scheme"]))
-
     def _word_targets(self, examples: Iterable[Example]) -> numpy.ndarray:
-        return tag_targets(examples, self.labels, self.name, self.cfg["scheme"])
+        return word_targets(examples, self.labels, self.name)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from spacy_entlm.evaluation.compare.config import make_config
+from spacy_entlm.evaluation.compare.config import read_config
 from spacy_entlm.evaluation.compare.data import DatasetReader
 from spacy_entlm.evaluation.compare.train import run_job
 from spacy_entlm.evaluation.compare.workers import Outcome
@@ -23,16 +23,13 @@ def as_lines(annotated):
 
 @pytest.fixture(scope="session")
 def data(tmp_path_factory, annotated, label_words):
-    """A folder with a test part, two splits for K = 5, label words and a lexicon."""
+    """A folder with a test part, two splits for K = 5, and label words."""
     folder = tmp_path_factory.mktemp("data")
     (folder / "5shot").mkdir()
     (folder / "test.jsonl").write_text(as_lines(annotated))
     (folder / "5shot" / "1.jsonl").write_text(as_lines(annotated))
     (folder / "5shot" / "2.jsonl").write_text(as_lines(annotated[::-1][1:]))
     (folder / "words.json").write_text(json.dumps(label_words))
-    names = [("Anna Smith", "PER"), ("Berlin", "LOC"), ("Acme", "ORG")]
-    entries = [json.dumps({"name": n, "label": label}) for n, label in names]
-    (folder / "lexicon.jsonl").write_text("\n".join(entries) + "\n")
     return folder
 
 
@@ -45,7 +42,6 @@ def raw_config(data, bert):
                 "data": str(data),
                 "lang": "xx",
                 "label_words": str(data / "words.json"),
-                "lexicon": {"path": str(data / "lexicon.jsonl")},
             }
         },
         "splits": [1],
@@ -57,9 +53,15 @@ def raw_config(data, bert):
 
 
 @pytest.fixture
-def make(raw_config):
+def make(raw_config, tmp_path):
     """Makes a checked config, with top-level values in place of those above."""
-    return lambda **values: make_config({**raw_config, **values}, "test.yml")
+
+    def make(overrides=None, **values):
+        path = tmp_path / "test.yml"
+        path.write_text(json.dumps({**raw_config, **values}))
+        return read_config(path, overrides or {})
+
+    return make
 
 
 @pytest.fixture
@@ -67,11 +69,11 @@ def inline(monkeypatch):
     """Runs jobs in this process; gives the list of those that were run."""
     done = []
 
-    def run_inline(jobs, datasets, **_):
+    def run_inline(jobs, datasets, folder, **_):
         for job in jobs:
-            name = job.cells[0].name.dataset
+            name = job[0].name.dataset
             done.append(job)
-            yield Outcome(job, run_job(job, DatasetReader(name, datasets[name])), "")
+            yield Outcome(job, run_job(job, DatasetReader(name, datasets[name])))
 
     monkeypatch.setattr("spacy_entlm.evaluation.compare.run.run_jobs", run_inline)
     return done

@@ -4,17 +4,16 @@ import json
 
 import pytest
 
-from spacy_entlm.evaluation.compare.cells import Planner, make_jobs
-from spacy_entlm.evaluation.compare.errors import BenchmarkError
+from spacy_entlm.evaluation.compare.cells import make_jobs, plan_cells
 from spacy_entlm.files.errors import DataError
 
 
 def cells_of(config):
-    return Planner(config).cells()
+    return plan_cells(config)
 
 
 def test_grid_is_the_product_of_what_varies(make):
-    cells = cells_of(make(splits=[1, 2], seeds=[1, 2, 3], methods=["entlm", "lexicon"]))
+    cells = cells_of(make(splits=[1, 2], seeds=[1, 2, 3], methods=["entlm", "nnshot"]))
     assert len(cells) == 2 * 3 * 2
     assert len({cell.name for cell in cells}) == len(cells)
 
@@ -22,17 +21,11 @@ def test_grid_is_the_product_of_what_varies(make):
 def test_methods_of_one_training_make_one_job(make):
     cells = cells_of(make(methods=["entlm", "entlm_struct", "bert_tagger", "nnshot"]))
     jobs = make_jobs(cells)
-    methods = [[cell.name.method for cell in job.cells] for job in jobs]
+    methods = [[cell.name.method for cell in job] for job in jobs]
     assert methods == [["entlm", "entlm_struct"], ["bert_tagger", "nnshot"]]
 
 
-def test_cells_without_training_are_computed_once(make):
-    cells = cells_of(make(splits=[1, 2], seeds=[1, 2], methods=["lexicon"]))
-    (job,) = make_jobs(cells)
-    assert (len(job.cells), len(job.copies)) == (1, 3)
-
-
-def test_variants_with_equal_label_words_are_trained_once(make, data, tmp_path):
+def test_variants_with_equal_label_words_are_one_cell(make, data, tmp_path):
     words = json.loads((data / "words.json").read_text())
     (tmp_path / "other.json").write_text(json.dumps({**words, "PER": ["Peter"]}))
     variants = {
@@ -41,8 +34,8 @@ def test_variants_with_equal_label_words_are_trained_once(make, data, tmp_path):
         "c": {"label_words": str(tmp_path / "other.json")},
     }
     jobs = make_jobs(cells_of(make(variants=variants)))
-    named = [[cell.name.variant for cell in job.all_cells] for job in jobs]
-    assert named == [["a", "b"], ["c"]]
+    named = [[cell.name.variant for cell in job] for job in jobs]
+    assert named == [["a"], ["c"]]
 
 
 @pytest.mark.parametrize(
@@ -79,8 +72,7 @@ def test_key_does_not_depend_on_names_and_paths(make, raw_config, bert, tmp_path
 
 def test_done_cells_are_left_out(make):
     cells = cells_of(make(seeds=[1, 2]))
-    (job,) = make_jobs(cells, {cells[0].name})
-    assert job.cells == [cells[1]]
+    assert make_jobs(cells, {cells[0].key}) == [[cells[1]]]
 
 
 def test_a_class_without_example_is_named(make, raw_config, data, tmp_path):
@@ -90,7 +82,7 @@ def test_a_class_without_example_is_named(make, raw_config, data, tmp_path):
     kept = [line for line in lines if '"ORG"' not in line]
     (tmp_path / "5shot" / "1.jsonl").write_text("\n".join(kept) + "\n")
     dataset = {**raw_config["datasets"]["tiny"], "data": str(tmp_path)}
-    with pytest.raises(BenchmarkError, match=r"tiny, .*1\.jsonl: no example of ORG"):
+    with pytest.raises(DataError, match=r"1\.jsonl: K = 5, split 1: no example of O"):
         cells_of(make(datasets={"tiny": dataset}))
 
 
@@ -99,19 +91,32 @@ def test_samples_are_drawn_where_no_split_is_given(make, raw_config, data):
     dataset = {**raw_config["datasets"]["tiny"], "data": None}
     dataset |= {"train": path, "test": path}
     cells = cells_of(make(datasets={"tiny": dataset}, shots=[1], splits=[1, 2]))
-    assert cells[0].split_hash != cells[1].split_hash
+    assert cells[0].key != cells[1].key
     again = cells_of(make(datasets={"tiny": dataset}, shots=[1], splits=[1, 2]))
     assert [c.key for c in cells] == [c.key for c in again]
 
 
 def test_what_is_missing_is_named(make, raw_config, tmp_path):
     dataset = raw_config["datasets"]["tiny"]
-    with pytest.raises(BenchmarkError, match="there is no backbone /none"):
+    with pytest.raises(DataError, match="there is no backbone /none"):
         cells_of(make(backbones={"b": {"path": "/none"}}))
-    with pytest.raises(BenchmarkError, match="needs datasets"):
-        changed = {**dataset, "lexicon": None}
-        cells_of(make(datasets={"tiny": changed}, methods=["lexicon"]))
+    with pytest.raises(DataError, match="'nothing', which is not installed"):
+        cells_of(make(methods={"mine": {"factory": "nothing"}}))
+    with pytest.raises(DataError, match="its fields may be"):
+        words = {**dataset, "label_words": "{fold}.json"}
+        cells_of(make(datasets={"tiny": words}))
     with pytest.raises(DataError, match="has no test"):
         cells_of(make(datasets={"tiny": {**dataset, "data": str(tmp_path)}}))
     with pytest.raises(DataError, match=r"neither 7shot/1\.\* nor train"):
         cells_of(make(shots=[7]))
+
+
+def test_label_words_may_differ_by_split(make, raw_config, data, tmp_path):
+    words = json.loads((data / "words.json").read_text())
+    for split, word in ((1, "Mary"), (2, "Peter")):
+        path = tmp_path / f"tiny-{split}.json"
+        path.write_text(json.dumps({**words, "PER": [word]}))
+    dataset = {**raw_config["datasets"]["tiny"]}
+    dataset["label_words"] = str(tmp_path / "{dataset}-{split}.json")
+    cells = cells_of(make(datasets={"tiny": dataset}, splits=[1, 2]))
+    assert [cell.label_words["PER"] for cell in cells] == [["Mary"], ["Peter"]]

@@ -8,14 +8,17 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from spacy_entlm.evaluation.crossval import scores
 from spacy_entlm.evaluation.crossval.scores import (
+    TOO_FEW,
+    Interval,
     count_sentence,
     f1,
     f1_gain,
     f1_interval,
-    mean_f1,
-    rates,
-    resampled_f1,
+    gold_entities,
+    judged_entities,
+    precision_recall,
 )
 from spacy_entlm.evaluation.scoring import score_entities
 
@@ -32,8 +35,10 @@ def doc_of(tags, n_missing=0):
     return doc
 
 
-def spans(doc):
-    return [(ent.start, ent.end, ent.label_) for ent in doc.ents]
+def count(doc, found, *, merged):
+    gold = gold_entities(doc, merged=merged)
+    judged = judged_entities(doc, found, merged=merged)
+    return numpy.array(count_sentence(gold, judged, LABELS))
 
 
 @settings(max_examples=100, deadline=None)
@@ -48,33 +53,52 @@ def test_counts_agree_with_spacys_scorer(pairs, n_missing):
     theirs = score_entities(examples)
     for way, merged in (("io", True), ("bio", False)):
         counts = sum(
-            count_sentence(eg.reference, spans(eg.predicted), LABELS, merged=merged)
+            count(
+                eg.reference, gold_entities(eg.predicted, merged=False), merged=merged
+            )
             for eg in examples
         )
         assert f1(counts.sum(axis=0)) == pytest.approx(100 * theirs[way]["f"])
-        precision, recall = rates(counts)
+        precision, recall = precision_recall(counts)
         assert precision == pytest.approx(100 * theirs[way]["p"])
         assert recall == pytest.approx(100 * theirs[way]["r"])
 
 
 def test_entities_on_words_without_annotation_are_not_judged(make_doc):
     doc = make_doc("a b c", [(2, 3, "X")], missing=[0])
-    counts = count_sentence(doc, [(0, 2, "X"), (2, 3, "X")], LABELS, merged=True)
+    counts = count(doc, [(0, 2, "X"), (2, 3, "X")], merged=True)
     assert counts.tolist() == [[1, 0, 0], [0, 0, 0]]
 
 
 def random_counts(n_repeats, n_sentences, seed=0):
     rng = numpy.random.default_rng(seed)
-    return rng.integers(0, 3, size=(n_repeats, n_sentences, 3))
+    return rng.integers(0, 3, size=(n_sentences, n_repeats, 3))
+
+
+def width(interval):
+    return interval.high - interval.low
 
 
 def test_f1_is_pooled_over_the_sentences_of_a_repeat():
-    counts = numpy.array([[[1, 0, 0], [0, 1, 1]], [[1, 0, 0], [1, 0, 0]]])
-    assert mean_f1(counts) == pytest.approx((50 + 100) / 2)
+    counts = numpy.array([[[1, 0, 0], [1, 0, 0]], [[0, 1, 1], [1, 0, 0]]])
+    assert f1_interval(counts).value == pytest.approx((50 + 100) / 2)
 
 
 def test_nothing_to_find_is_no_division_by_zero():
-    assert f1_interval(numpy.zeros((1, 4, 3))) == (0, 0, 0)
+    assert f1_interval(numpy.zeros((4, 1, 3), dtype="int64")) == Interval(0)
+
+
+@pytest.mark.parametrize(
+    "n_annotated, has_interval", [(1, False), (4, False), (5, True)]
+)
+def test_few_examples_have_no_interval(n_annotated, has_interval):
+    """That of one right example would have no width, as if all were certain."""
+    counts = numpy.zeros((40, 3, 3), dtype="int64")
+    counts[:n_annotated, :, 0] = 1
+    interval = f1_interval(counts)
+    assert (interval.low is not None) == has_interval
+    assert (TOO_FEW in str(interval)) != has_interval
+    assert str(interval).startswith("100.0 (")
 
 
 def test_interval_holds_the_figure_and_repeats():
@@ -87,42 +111,41 @@ def test_interval_holds_the_figure_and_repeats():
 def test_same_predictions_in_more_repeats_say_no_more():
     """Folds x repeats taken for independent would narrow the interval."""
     once = random_counts(1, 30)
-    thrice = numpy.repeat(once, 3, axis=0)
-    alone, repeated = f1_interval(once), f1_interval(thrice)
-    assert repeated.high - repeated.low == pytest.approx(
-        alone.high - alone.low, rel=0.05
+    thrice = numpy.repeat(once, 3, axis=1)
+    assert width(f1_interval(thrice)) == pytest.approx(
+        width(f1_interval(once)), rel=0.05
     )
 
 
 def test_more_sentences_narrow_the_interval():
-    few, many = random_counts(2, 30), random_counts(2, 480)
-    widths = [i.high - i.low for i in (f1_interval(few), f1_interval(many))]
+    widths = [width(f1_interval(random_counts(2, n))) for n in (30, 480)]
     # Sixteen times as many: a quarter of the width.
     assert widths[1] == pytest.approx(widths[0] / 4, rel=0.35)
 
 
-def test_interval_covers_the_truth_as_often_as_it_says():
+def test_interval_covers_the_truth_as_often_as_it_says(monkeypatch):
+    monkeypatch.setattr(scores, "N_RESAMPLES", 400)
     rng = numpy.random.default_rng(3)
     n_right = rng.binomial(1, 0.7, size=(200, 100))
     covered = 0
     truth = 100 * 2 * 0.7 / (2 * 0.7 + 0.6)
     for right in n_right:
-        counts = numpy.stack([right, 1 - right, 1 - right], axis=1)[None]
-        drawn = resampled_f1([counts], n_resamples=400)
-        low, high = numpy.percentile(drawn, [2.5, 97.5])
-        covered += low <= truth <= high
+        interval = f1_interval(
+            numpy.stack([right, 1 - right, 1 - right], axis=1)[:, None]
+        )
+        covered += interval.low <= truth <= interval.high
     assert 0.90 <= covered / len(n_right) <= 0.99
 
 
 def test_gain_of_the_same_counts_is_nothing_for_sure():
     counts = random_counts(2, 20)
-    assert f1_gain(counts, counts) == (0, 0, 0)
+    assert f1_gain(counts, counts) == Interval(0, 0, 0)
 
 
 def test_gain_is_paired():
     before = random_counts(1, 60)
     after = before.copy()
     after[..., 1:] = numpy.maximum(after[..., 1:] - 1, 0)
-    gain, alone = f1_gain(before, after), f1_interval(after)
+    gain = f1_gain(before, after)
     assert gain.low > 0
-    assert gain.high - gain.low < alone.high - alone.low
+    assert width(gain) < width(f1_interval(after))

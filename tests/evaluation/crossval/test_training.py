@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from spacy_entlm.evaluation.crossval.errors import CrossvalError
 from spacy_entlm.evaluation.crossval.training import Trainer
+from spacy_entlm.files.errors import DataError
 
 CONFIG = Path(__file__).resolve().parents[3] / "configs" / "entlm.cfg"
 
@@ -42,20 +42,22 @@ def gold(docs):
 def test_it_learns_what_it_is_trained_on_as_the_seed_says(trainer, docs):
     ours = trainer()
     sentences = docs(ours.nlp)
-    found = ours.train_and_predict(sentences, sentences, seed=1)
+    outcome = ours.train_and_predict(sentences, sentences, seed=1)
     # Two entities of one class beside each other are none of these sentences.
-    assert found == gold(sentences)
+    assert outcome.found == gold(sentences)
+    assert set(outcome.label_words) == {"LOC", "ORG", "PER"}
+    assert all(outcome.label_words.values())
     few = trainer(**{"training.max_epochs": 1})
     first, again = (few.train_and_predict(sentences, sentences, seed=2) for _ in "ab")
     assert first == again
-    assert first != gold(sentences)
+    assert first.found != gold(sentences)
 
 
 def test_sentences_without_an_entity_teach_nothing(trainer, docs):
     ours = trainer()
     sentences = docs(ours.nlp)
     empty = [doc for doc in sentences if not doc.ents]
-    assert ours.train_and_predict(empty, sentences[:2], seed=1) == [[], []]
+    assert ours.train_and_predict(empty, sentences[:2], seed=1).found == [[], []]
 
 
 def test_fingerprint_is_that_of_settings_and_files(trainer, tmp_path):
@@ -92,5 +94,5 @@ def test_settings_that_cannot_be_are_told(trainer, changed, message):
 
 
 def test_missing_config_is_told(tmp_path):
-    with pytest.raises(CrossvalError, match="no such config file"):
+    with pytest.raises(DataError, match="no such config file"):
         Trainer(tmp_path / "none.cfg", {})

@@ -5,7 +5,7 @@ import pytest
 import spacy
 import torch
 import transformers
-from spacy.tokens import Doc, Span
+from spacy.tokens import Span
 from spacy.training import Example
 from spacy.util import load_model_from_config
 from thinc.api import SGD, Adam, fix_random_seed
@@ -15,7 +15,6 @@ from spacy_entlm.decoding.io import IODecoder
 from spacy_entlm.decoding.viterbi import ViterbiDecoder
 
 NAME = "bert_tagger"
-SCHEMES = ["io", "bio"]
 NO_DROPOUT = {
     "transformer_config": dict.fromkeys(
         ["hidden_dropout_prob", "attention_probs_dropout_prob"], 0.0
@@ -36,10 +35,10 @@ def start(bert, blank_peer, make_examples):
     return start_nlp
 
 
-@pytest.fixture(scope="module", params=SCHEMES)
-def fitted(request, bert, blank_peer, train_peer):
-    """A trained pipeline of each scheme: a test may not change it."""
-    nlp = blank_peer(NAME, bert, scheme=request.param)
+@pytest.fixture(scope="module")
+def fitted(bert, blank_peer, train_peer):
+    """A trained pipeline: a test may not change it."""
+    nlp = blank_peer(NAME, bert)
     train_peer(nlp)
     return nlp
 
@@ -61,11 +60,10 @@ def test_learns_the_sentences_by_heart(fitted, annotated, entities):
         assert entities(fitted(text)) == annotation["entities"]
 
 
-@pytest.mark.parametrize("scheme, n_tags", [("io", 3), ("bio", 6)])
-def test_rows_are_those_of_the_scheme(start, scheme, n_tags):
-    nlp = start(scheme=scheme)
+def test_each_class_has_a_row(start):
+    nlp = start()
     assert nlp.get_pipe(NAME).labels == ("PER", "LOC", "ORG")
-    assert len(network_of(nlp).head) == n_tags
+    assert len(network_of(nlp).head) == 3
 
 
 def test_works_with_each_backbone(backbone, blank_peer, train_peer, texts):
@@ -180,26 +178,6 @@ def test_head_of_the_masked_lm_is_left_alone(start, make_examples):
     assert not any("cls.predictions.transform" in key for key in changed)
 
 
-def test_bio_tells_neighbours_of_one_class_apart(bert, blank_peer):
-    """And IO does not."""
-    words = ["Anna", "Mary", "met", "John"]
-    for scheme, expected in (
-        ("io", [(0, 2), (3, 4)]),
-        ("bio", [(0, 1), (1, 2), (3, 4)]),
-    ):
-        fix_random_seed(0)
-        nlp = blank_peer(NAME, bert, scheme=scheme)
-        doc = Doc(nlp.vocab, words=words)
-        doc.set_ents([Span(doc, i, i + 1, "PER") for i in (0, 1, 3)])
-        example = Example(Doc(nlp.vocab, words=words), doc)
-        nlp.initialize(lambda example=example: [example])
-        optimizer = Adam(1e-2, L2=0.0, grad_clip=0.0)
-        for _ in range(20):
-            nlp.update([example], sgd=optimizer)
-        doc = nlp.get_pipe(NAME)(Doc(nlp.vocab, words=words))
-        assert [(ent.start, ent.end) for ent in doc.ents] == expected
-
-
 def test_pipeline_from_disk_and_bytes_predicts_the_same(fitted, texts, tmp_path):
     expected = found(fitted, texts)
     fitted.to_disk(tmp_path)
@@ -232,12 +210,6 @@ def test_files_that_do_not_fit_each_other_are_refused(start, tmp_path):
     path.unlink()
     with pytest.raises(BackboneError, match="Cannot read the tags"):
         spacy.load(tmp_path)
-
-
-def test_pipeline_of_another_scheme_is_refused(start, tmp_path):
-    start(scheme="bio").to_disk(tmp_path)
-    with pytest.raises(ValueError, match="the scheme 'bio', and the setting says 'io'"):
-        spacy.load(tmp_path, config={f"components.{NAME}.scheme": "io"})
 
 
 def test_added_label_is_learned_and_the_others_stay(start, make_examples):
@@ -275,17 +247,6 @@ def test_examples_without_entities_are_refused(bert, blank_peer):
     example = Example(doc, doc.copy())
     with pytest.raises(ValueError, match="There is no class to learn"):
         nlp.initialize(lambda: [example])
-
-
-def test_scheme_that_does_not_exist_is_refused(bert, blank_peer):
-    with pytest.raises(ValueError, match="scheme is one of"):
-        blank_peer(NAME, bert, scheme="bilou")
-
-
-def test_bio_brings_its_own_decoder(bert, blank_peer):
-    decoder = {"@misc": "spacy-entlm.viterbi_decoder.v1"}
-    with pytest.raises(ValueError, match="reads entities from its tags"):
-        blank_peer(NAME, bert, scheme="bio", decoder=decoder)
 
 
 def test_viterbi_decoder_without_weight_finds_the_same(start, make_examples, texts):

@@ -1,0 +1,99 @@
+"""The command `evaluate`: F1 of a pipeline, for IO gold and for BIO gold."""
+
+import time
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, Dict, List, Optional
+
+import spacy
+from spacy.cli._util import setup_gpu
+from spacy.training import Example
+from wasabi import table
+
+from ..corpus.docs import unannotated
+from ..corpus.formats import EXTENSIONS
+from ..corpus.readers import read_docs
+from ..evaluation.scoring import score_entities
+from ..files.errors import DataError
+from ..files.file import check_output, replace_file
+from ..files.json_lines import dump_json
+from ..files.text import find_part
+from ._util import (
+    FormatOption,
+    GpuOption,
+    OverwriteOption,
+    arg,
+    echo_lines,
+    entlm_cli,
+    one_line_errors,
+    opt,
+    progress_bar,
+)
+
+
+@entlm_cli.command("evaluate")
+@one_line_errors()
+def evaluate_cli(
+    pipeline: Annotated[Path, arg("PIPELINE", "Folder of a trained pipeline")],
+    data: Annotated[
+        Path, arg("DATA", "Annotated file, or a folder with test.*: none, no figures")
+    ],
+    out: Annotated[Optional[Path], opt("--out", "JSON file for the figures")] = None,
+    gpu_id: GpuOption = -1,
+    format: FormatOption = "auto",
+    overwrite: OverwriteOption = False,
+) -> None:
+    """Measure precision, recall and F1 of entities.
+
+    IO gold: neighbouring entities of one class are one, as the paper counts them. BIO
+    gold: entities as they are annotated.
+
+    \b
+    Example:
+      python -m spacy entlm evaluate model-last test.spacy --out metrics.json
+    """
+    if out is not None:
+        check_output(out, source=data, overwrite=overwrite)
+    if not (pipeline / "config.cfg").is_file():
+        raise DataError("is no trained pipeline: it has no config.cfg", path=pipeline)
+    test = find_part(data, "test", EXTENSIONS) if data.is_dir() else data
+    figures = None
+    if test is None:
+        echo_lines([f"{data} has no test part: F1 is not measured"])
+    else:
+        setup_gpu(gpu_id, silent=True)
+        figures = _measure(pipeline, test, format)
+        echo_lines(_lines(figures))
+    if out is not None:
+        replace_file(out, dump_json(figures))
+        echo_lines([f"Wrote {out}"])
+
+
+def _measure(pipeline: Path, test: Path, format: str) -> Dict[str, Any]:
+    nlp = spacy.load(pipeline)
+    gold, _ = read_docs(test, nlp, format=format)
+    start = time.perf_counter()
+    docs = nlp.pipe((unannotated(doc) for doc in gold), batch_size=256)
+    predicted = list(progress_bar(docs))
+    seconds = time.perf_counter() - start
+    figures = score_entities(Example(*pair) for pair in zip(predicted, gold))
+    figures["sentences"] = len(gold)
+    figures["words_per_second"] = round(sum(map(len, gold)) / max(seconds, 1e-9))
+    return {**figures, "date": date.today().isoformat()}
+
+
+def _lines(figures: Dict[str, Any]) -> List[str]:
+    rows = []
+    for way, gold in (("io", "IO gold"), ("bio", "BIO gold")):
+        for label, prf in {"all": figures[way], **figures[way]["per_type"]}.items():
+            percent = (f"{100 * prf[key]:.2f}" for key in ("p", "r", "f"))
+            rows.append((f"{label}, {gold}", *percent))
+    head = ("", "P", "R", "F1")
+    lines = table(rows, header=head, divider=True, aligns=("l", "r", "r", "r"))
+    io, bio = (f"{100 * figures[way]['f']:.2f}" for way in ("io", "bio"))
+    speed = f"{figures['words_per_second']:,} words per second"
+    return [
+        *lines.splitlines(),
+        f"F1 {io} (IO gold), {bio} (BIO gold) on {figures['sentences']} sentences, "
+        f"{speed}",
+    ]

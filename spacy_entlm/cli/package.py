@@ -1,0 +1,145 @@
+"""The command `package`: wheels of a pipeline and of this package."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from shlex import join
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, Dict, Optional
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+import spacy
+from spacy.cli.package import package
+
+from ..corpus.readers import read_docbin
+from ..files.errors import DataError
+from ..files.folder import write_folder
+from ..files.json_lines import dump_json, read_json
+from ..pipeline.requirements import DISTRIBUTION
+from ._util import (
+    OverwriteOption,
+    arg,
+    check_output_folder,
+    echo_lines,
+    entlm_cli,
+    one_line_errors,
+    opt,
+)
+
+# What a wheel of this package is built from.
+FILES = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "project.yml")
+FOLDERS = ("configs", "project/assets", "spacy_entlm")
+
+
+@entlm_cli.command("package")
+@one_line_errors()
+def package_cli(
+    pipeline: Annotated[Path, arg("PIPELINE", "Folder of a trained pipeline")],
+    out: Annotated[Path, arg("OUT", "Folder for the wheels")],
+    name: Annotated[str, opt("--name", "Name of the package")] = "entlm",
+    version: Annotated[str, opt("--version", "Version of the package")] = "1.0.0",
+    metrics: Annotated[
+        Optional[Path], opt("--metrics", "Figures that `evaluate` wrote")
+    ] = None,
+    train: Annotated[
+        Optional[Path], opt("--train", "The .spacy file of the training examples")
+    ] = None,
+    overwrite: OverwriteOption = False,
+) -> None:
+    """Build a wheel of a pipeline, and one of spacy-entlm that it needs.
+
+    Its meta.json and README tell the figures of `evaluate`. Those of the training are
+    left out, since they may be measured on the training examples.
+
+    \b
+    Example:
+      python -m spacy entlm package model-last wheels --metrics metrics.json
+    """
+    check_output_folder(out, source=pipeline, overwrite=overwrite)
+    if not (pipeline / "meta.json").is_file():
+        raise DataError("is no trained pipeline: it has no meta.json", path=pipeline)
+    meta = _describe(read_json(pipeline / "meta.json"), metrics, train)
+    meta.update(name=re.sub(r"\W+", "_", name), version=version)
+    with write_folder(out) as writing, TemporaryDirectory() as temporary:
+        _build_pipeline(pipeline, meta, Path(temporary), writing)
+        if not _build_own(Path(temporary) / "own", writing):
+            echo_lines([f"The source of {DISTRIBUTION} is not here: without its wheel"])
+    wheels = [str(path) for path in sorted(out.glob("*.whl"))]
+    echo_lines([f"Wrote {out}. To install it:", f"pip install {join(wheels)}"])
+
+
+def _describe(
+    meta: Dict[str, Any], metrics: Optional[Path], train: Optional[Path]
+) -> Dict[str, Any]:
+    """The meta data with the figures of the test part, or without any."""
+    notes = []
+    if train is not None:
+        docs = read_docbin(train, spacy.blank(meta["lang"]))
+        counts = Counter(ent.label_ for doc in docs for ent in doc.ents)
+        classes = ", ".join(f"{label} {counts[label]}" for label in sorted(counts))
+        notes.append(f"Trained on {len(docs)} sentences; entities: {classes}.")
+    figures = None if metrics is None else read_json(metrics)
+    meta["performance"] = {}
+    try:
+        if figures is not None:
+            bio, io = figures["bio"], figures["io"]
+            meta["performance"] = {f"ents_{key}": bio[key] for key in ("f", "p", "r")}
+            meta["performance"]["ents_per_type"] = bio["per_type"]
+            notes.append(
+                f"Accuracy: of {figures['n_entities']} entities in "
+                f"{figures['sentences']} test sentences, measured {figures['date']}. "
+                f"F1 {100 * bio['f']:.2f}, precision {100 * bio['p']:.2f}, recall "
+                f"{100 * bio['r']:.2f}; with neighbours of one class as one entity F1 "
+                f"{100 * io['f']:.2f}."
+            )
+    except (KeyError, TypeError) as error:
+        raise DataError("holds no figures of `evaluate`", path=metrics) from error
+    return {**meta, "notes": "\n\n".join(notes)}
+
+
+def _build_pipeline(
+    pipeline: Path, meta: Dict[str, Any], folder: Path, out: Path
+) -> None:
+    meta_path = folder / "meta.json"
+    meta_path.write_bytes(dump_json(meta))
+    # The wheel is built with what is installed: spaCy would fetch build tools.
+    package(pipeline, folder, meta_path, create_sdist=False, silent=False)
+    (source,) = (path for path in folder.iterdir() if path.is_dir())
+    _build_wheel(source, out)
+
+
+def _build_own(folder: Path, out: Path) -> bool:
+    """Build this package's wheel. RETURNS (bool): Whether its source is here."""
+    source = Path(__file__).resolve().parents[2]
+    if not (source / FILES[0]).is_file():
+        try:
+            noted = distribution(DISTRIBUTION).read_text("direct_url.json") or "{}"
+        except PackageNotFoundError:
+            return False
+        source = Path(url2pathname(urlsplit(json.loads(noted).get("url", "")).path))
+    if source.suffix == ".whl" and source.is_file():
+        shutil.copy(source, out)
+        return True
+    if not (source / FILES[0]).is_file():
+        return False
+    # A copy: setuptools writes to the folder, and packs what an older build left.
+    folder.mkdir()
+    for name in FILES:
+        shutil.copy(source / name, folder)
+    for name in FOLDERS:
+        shutil.copytree(source / name, folder / name)
+    _build_wheel(folder, out)
+    return True
+
+
+def _build_wheel(folder: Path, out: Path) -> None:
+    command = [sys.executable, "-m", "pip", "wheel", str(folder.resolve()), "--quiet"]
+    command += ["--no-deps", "--no-build-isolation", "--wheel-dir", str(out.resolve())]
+    if subprocess.run(command, check=False).returncode:
+        raise DataError("no wheel could be built: the lines above say why", path=folder)

@@ -1,0 +1,276 @@
+"""The report of a comparison: means, paired differences, F1 by class; as a page, as
+Markdown, and as CSV and JSON."""
+
+from pathlib import Path
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+
+import pandas
+
+from ...files.errors import DataError
+from ...files.file import replace_file
+from ...files.json_lines import dump_json
+from ...files.records import Record
+from ..figures import HOW_TO_GET, as_svg, has_matplotlib, new_figure
+from ..pages import NOTHING, render_page
+from ..statistics import SEED, paired_difference
+from .config import Comparison
+from .run import RECORDS_FILE, Result
+
+PAGE, MARKDOWN, JSON = "report.html", "report.md", "report.json"
+PARTS = ("scores", "differences", "classes")
+FILES = (PAGE, MARKDOWN, JSON, *(f"{part}.csv" for part in PARTS))
+# What splits and seeds are taken together for.
+GROUP = ["dataset", "shots", "backbone", "method", "variant"]
+DEFAULT_BASELINE = "method=bert_tagger"
+PERCENT = 100
+DIGITS = 4
+
+
+class Table(NamedTuple):
+    """A table of texts, for people; names (int): columns that are no numbers."""
+
+    title: str
+    head: List[str]
+    rows: List[List[str]]
+    names: int
+    note: str
+
+
+def check_report(
+    config: Comparison, folder: Path, baselines: Optional[Sequence[str]]
+) -> None:
+    """Check before long work that a report can be written.
+
+    config (Comparison): What is compared. folder, baselines: As in `write_report`.
+    RAISES (DataError): If a baseline is no field or not in the config, or the folder
+        has a report of something else.
+    """
+    known: Dict[str, Any] = {
+        **{"method": config.methods, "variant": config.variants},
+        "backbone": config.backbones,
+    }
+    for baseline in baselines or ():
+        name, _, value = baseline.partition("=")
+        if name not in known:
+            raise DataError(
+                f"--baseline is FIELD=VALUE with a field of {', '.join(known)}, not "
+                f"{baseline!r}"
+            )
+        if value not in known[name]:
+            values = ", ".join(known[name])
+            raise DataError(f"no {name} is {value!r}: there is {values}")
+    for path in (folder / name for name in FILES):
+        if path.exists() and not (folder / RECORDS_FILE).exists():
+            raise DataError(
+                "exists, but no records beside it: choose another folder", path=path
+            )
+
+
+def write_report(
+    result: Result,
+    folder: Path,
+    *,
+    title: str,
+    baselines: Optional[Sequence[str]] = None,
+    seed: int = SEED,
+) -> List[str]:
+    """Write the report of a comparison; what an earlier call wrote is replaced.
+
+    result (Result): The records. folder (Path): Where to. title (str): Its heading.
+    baselines (Optional[Sequence[str]]): What differences are to, FIELD=VALUE. None:
+        DEFAULT_BASELINE, if it is there.
+    seed (int): Of the bootstrap: the same one gives the same report.
+    RETURNS (List[str]): The means of F1, for the screen.
+    RAISES (DataError): If there are no records.
+    """
+    if not result.records:
+        raise DataError("no training has a record yet: nothing to report", path=folder)
+    frame = to_frame(result.records)
+    parts = {
+        "scores": score_frame(frame),
+        "differences": difference_frame(frame, baselines, seed=seed),
+        "classes": class_frame(result.records),
+    }
+    tables = [_score_table(parts["scores"])]
+    if len(parts["differences"]):
+        tables.append(_difference_table(parts["differences"]))
+    if len(parts["classes"]):
+        tables.append(_class_table(parts["classes"]))
+    notes = []
+    if missing := result.n_cells - len(result.records):
+        notes.append(f"{missing} of {result.n_cells} cells have no record yet.")
+    if result.n_unused:
+        notes.append(
+            f"{result.n_unused} records in the file are of other data or settings: "
+            "they stay there, and are not used."
+        )
+    values: Dict[str, Any] = {"title": title, "tables": tables, "notes": notes}
+    figures = _draw(parts["scores"]) if has_matplotlib() else []
+    for name, template in ((PAGE, "compare.html"), (MARKDOWN, "compare.md")):
+        page = render_page(template, **values, figures=figures, how_to_get=HOW_TO_GET)
+        replace_file(folder / name, page.encode("utf8"))
+    summary: Dict[str, Any] = {"title": title, "notes": notes}
+    for name, part in parts.items():
+        replace_file(folder / f"{name}.csv", part.to_csv(index=False).encode("utf8"))
+        # None where pandas has NaN, which is no JSON.
+        summary[name] = part.astype(object).where(part.notna(), None).to_dict("records")
+    replace_file(folder / JSON, dump_json(summary))
+    return [" | ".join(row) for row in (tables[0].head, *tables[0].rows)] + notes
+
+
+def to_frame(records: Sequence[Record]) -> pandas.DataFrame:
+    """The figures of each cell; scores are percent."""
+    frame = pandas.DataFrame(
+        records, columns=[*GROUP, "split", "seed", "seconds_train", "seconds_test"]
+    )
+    for name, gold, key in (
+        *(("f1", "io", "f"), ("precision", "io", "p"), ("recall", "io", "r")),
+        ("f1_bio", "bio", "f"),
+    ):
+        frame[name] = [PERCENT * record[gold][key] for record in records]
+    return frame
+
+
+def score_frame(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Means over splits and seeds, with the standard deviation of F1 (0 for a single
+    training), and medians of seconds.
+
+    frame (DataFrame): From `to_frame`.
+    """
+    found = frame.groupby(GROUP, sort=False).agg(
+        trainings=("f1", "size"),
+        splits=("split", "nunique"),
+        f1=("f1", "mean"),
+        deviation=("f1", "std"),
+        precision=("precision", "mean"),
+        recall=("recall", "mean"),
+        f1_bio=("f1_bio", "mean"),
+        seconds_train=("seconds_train", "median"),
+        seconds_test=("seconds_test", "median"),
+    )
+    return found.fillna({"deviation": 0.0}).round(DIGITS).reset_index()
+
+
+def class_frame(records: Sequence[Record]) -> pandas.DataFrame:
+    """Mean F1 of each class, by group."""
+    rows = [
+        [*(record[name] for name in GROUP), label, PERCENT * scores["f"]]
+        for record in records
+        for label, scores in record["io"]["per_type"].items()
+    ]
+    frame = pandas.DataFrame(rows, columns=[*GROUP, "class", "f1"])
+    means = frame.groupby([*GROUP, "class"], sort=False)["f1"].mean()
+    return means.round(DIGITS).reset_index()
+
+
+def difference_frame(
+    frame: pandas.DataFrame,
+    baselines: Optional[Sequence[str]] = None,
+    *,
+    seed: int = SEED,
+) -> pandas.DataFrame:
+    """Paired differences of F1 to baselines, on the same splits, with their intervals.
+
+    frame (DataFrame): From `to_frame`. baselines, seed: As in `write_report`.
+    """
+    if baselines is None:
+        known = "bert_tagger" in set(frame["method"])
+        baselines = [DEFAULT_BASELINE] if known else []
+    groups: Dict[Any, Any] = {
+        group: dict(zip(zip(part["split"], part["seed"]), part["f1"]))
+        for group, part in frame.groupby(GROUP, sort=False)
+    }
+    rows = []
+    for baseline in baselines:
+        name, _, value = baseline.partition("=")
+        i = GROUP.index(name)
+        for group, scores in groups.items():
+            other = (*group[:i], value, *group[i + 1 :])
+            if other == group or other not in groups:
+                continue
+            found = paired_difference(scores, groups[other], seed=seed)
+            if found is not None:
+                splits = ", ".join(f"{d:+.1f}" for d in found.by_split.values())
+                rows.append([*group, baseline, *found[:3], splits])
+    columns = [*GROUP, "against", "difference", "low", "high", "by split"]
+    return pandas.DataFrame(rows, columns=columns).round(DIGITS)
+
+
+def _names(frame: pandas.DataFrame) -> List[str]:
+    """The fields that tell methods apart."""
+    varying = [f for f in ("variant", "backbone") if frame[f].nunique() > 1]
+    return ["method", *varying]
+
+
+def _table(title: str, frame: pandas.DataFrame, note: str = "") -> Table:
+    """frame: Texts, whose index are the names."""
+    flat = frame.reset_index().astype(object).fillna(NOTHING).astype(str)
+    rows = flat.to_numpy().tolist()
+    return Table(title, list(map(str, flat.columns)), rows, frame.index.nlevels, note)
+
+
+def _score_table(scores: pandas.DataFrame) -> Table:
+    texts = [
+        f"{f1:.2f} ({sd:.2f})" for f1, sd in zip(scores["f1"], scores["deviation"])
+    ]
+    sizes = scores["trainings"]
+    over = f"{sizes[0]} trainings, {scores['splits'].max()} splits"
+    if sizes.nunique() > 1:
+        texts = [f"{text} n={size}" for text, size in zip(texts, sizes)]
+        over = "n trainings"
+    place = scores["dataset"] + ", K = " + scores["shots"].astype(str)
+    named = scores.assign(text=texts, place=place).set_index(_names(scores))
+    wide = named.pivot_table("text", named.index.names, "place", "first", sort=False)
+    note = (
+        f"Mean (standard deviation) over {over}. Neighbouring entities of one class "
+        "count as one; f1_bio in scores.csv counts them as annotated."
+    )
+    return _table("F1", wide, note)
+
+
+def _difference_table(differences: pandas.DataFrame) -> Table:
+    interval = [
+        f"{low:+.2f} to {high:+.2f}" if pandas.notna(low) else NOTHING
+        for low, high in zip(differences["low"], differences["high"])
+    ]
+    texts = differences.assign(
+        difference=differences["difference"].map("{:+.2f}".format),
+        **{"95 % interval": interval},
+    ).set_index(["dataset", "shots", *_names(differences), "against"])
+    note = (
+        "Means over splits; intervals from a bootstrap over splits and the seeds in "
+        "them. Few splits make them too narrow."
+    )
+    columns = ["difference", "95 % interval", "by split"]
+    return _table("Paired differences of F1", texts[columns], note)
+
+
+def _class_table(classes: pandas.DataFrame) -> Table:
+    texts = classes.assign(f1=classes["f1"].map("{:.2f}".format))
+    names = ["dataset", "shots", *_names(classes)]
+    wide = texts.pivot_table("f1", names, "class", "first", sort=False)
+    return _table("F1 by class", wide)
+
+
+def _draw(scores: pandas.DataFrame) -> List[Any]:
+    """F1 over K with standard deviations, a figure per dataset."""
+    figures = []
+    for dataset, part in scores.groupby("dataset", sort=False):
+        figure, axes = new_figure()
+        shots = sorted(set(part["shots"]))
+        lines = list(part.groupby(_names(scores), sort=False))
+        for number, (names, line) in enumerate(lines):
+            line = line.sort_values("shots")
+            # Beside each other, so that none hides another.
+            shift = 0.3 * (number / max(1, len(lines) - 1) - 0.5)
+            places = [shots.index(k) + shift for k in line["shots"]]
+            label = ", ".join(filter(None, names))
+            bars = {"marker": "o", "capsize": 3, "label": label}
+            axes.errorbar(places, line["f1"], line["deviation"], **bars)
+        axes.set_xticks(range(len(shots)), [f"K = {k}" for k in shots])
+        axes.set_xlim(-0.5, len(shots) - 0.5)
+        axes.set_ylabel("F1")
+        axes.set_title(dataset)
+        axes.legend(fontsize="small")
+        figures.append(as_svg(figure))
+    return figures

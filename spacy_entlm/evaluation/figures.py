@@ -1,0 +1,51 @@
+"""Pictures by matplotlib (the extra `plot`), as elements of a page."""
+
+import io
+import warnings
+from importlib.util import find_spec
+from typing import Any, Tuple
+
+from markupsafe import Markup
+
+from .pages import printable
+
+HOW_TO_GET = "For the picture: pip install 'spacy-entlm[plot]', and run this again"
+# Texts stay texts; names inside the SVG are the same each time.
+SETTINGS: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "entlm",
+    "text.parse_math": False,
+}
+# Without a description of the file.
+NO_METADATA = dict.fromkeys(["Date", "Creator", "Format", "Type"])
+
+
+def has_matplotlib() -> bool:
+    """Whether pictures can be drawn."""
+    return find_spec("matplotlib") is not None
+
+
+def new_figure(width: float = 6.0, height: float = 3.5) -> Tuple[Any, Any]:
+    """A figure and its axes, that needs no screen. Sizes are inches."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.add_subplot()
+
+
+def as_svg(figure: Any) -> Markup:
+    """A figure as an <svg> element, whose black is the text colour of the page."""
+    import matplotlib
+
+    buffer = io.StringIO()
+    with matplotlib.rc_context(SETTINGS), warnings.catch_warnings():
+        # The fonts of the browser have what matplotlib's lack.
+        warnings.filterwarnings("ignore", "Glyph .* missing")
+        figure.savefig(
+            buffer, format="svg", transparent=True, metadata=dict(NO_METADATA)
+        )
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :].replace("#000000", "currentColor")
+    return Markup(printable(text))

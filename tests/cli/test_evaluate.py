@@ -1,0 +1,67 @@
+"""The command `evaluate`."""
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from spacy_entlm.cli import entlm_cli
+
+GOLD = "[Anna Smith](PER) lives in [Berlin](LOC) .\n[Mary](PER) [John](PER) left .\n"
+
+
+@pytest.fixture
+def evaluate(tmp_path, monkeypatch):
+    """Run the command in a folder of its own, that holds a test part."""
+    monkeypatch.chdir(tmp_path)
+    Path("data").mkdir()
+    Path("data/test.txt").write_text(GOLD)
+
+    def evaluate(*args):
+        return CliRunner().invoke(entlm_cli, ["evaluate", *map(str, args)])
+
+    return evaluate
+
+
+def test_figures_are_shown_and_written(evaluate, trained_folder):
+    result = evaluate(trained_folder, "data/test.txt", "--out", "out.json")
+    assert result.exit_code == 0, result.stderr
+    figures = json.loads(Path("out.json").read_text())
+    assert (figures["n_entities"], figures["sentences"]) == (4, 2)
+    assert figures["date"] == date.today().isoformat()
+    assert set(figures["io"]["per_type"]) == {"LOC", "PER"}
+    # Neighbours of one class are one entity by the one way of counting.
+    assert figures["io"]["f"] != figures["bio"]["f"]
+    lines = result.stdout.splitlines()
+    assert any(line.startswith("PER, BIO gold") for line in lines)
+    assert f"F1 {100 * figures['io']['f']:.2f} (IO gold)" in lines[-2]
+    assert lines[-1] == "Wrote out.json"
+
+
+def test_a_folder_is_its_test_part_or_no_figure(evaluate, trained_folder):
+    args = (trained_folder, "data", "--out", "out.json")
+    assert evaluate(*args).exit_code == 0
+    assert json.loads(Path("out.json").read_text())["sentences"] == 2
+    Path("data/test.txt").unlink()
+    assert "--overwrite" in evaluate(*args).stderr
+    result = evaluate(*args, "--overwrite")
+    assert result.exit_code == 0
+    assert "data has no test part: F1 is not measured" in result.stdout
+    assert json.loads(Path("out.json").read_text()) is None
+
+
+@pytest.mark.parametrize(
+    "args, text",
+    [
+        (["none", "data"], "none: is no trained pipeline: it has no config.cfg"),
+        (["PIPELINE", "none.txt"], "none.txt: no such file"),
+        (["PIPELINE", "data/test.txt", "--out", "data/test.txt"], "is the input too"),
+    ],
+)
+def test_bad_arguments_are_one_line(evaluate, trained_folder, args, text):
+    result = evaluate(*(trained_folder if arg == "PIPELINE" else arg for arg in args))
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert text in line

@@ -1,0 +1,49 @@
+"""Enough updates where examples are few."""
+
+import itertools
+import math
+
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokens import DocBin
+from spacy.util import registry
+
+from spacy_entlm.training.batcher import build_batcher
+from spacy_entlm.training.schedule import decay_to_zero, n_repeats
+
+
+@given(st.integers(1, 100), st.integers(1, 40), st.integers(1, 8), st.integers(0, 200))
+def test_updates_are_enough_and_not_a_pass_too_many(n, epochs, size, wanted):
+    times = n_repeats(n, epochs, size, wanted)
+
+    def updates(times):
+        return epochs * math.ceil(n * times / size)
+
+    assert updates(times) >= wanted
+    assert times == 1 or updates(times - 1) < wanted
+
+
+def test_batches_repeat_the_examples_of_a_pass():
+    batcher = registry.batchers.get("spacy-entlm.Batcher.v1")(
+        size=4, epochs=20, min_updates=60
+    )
+    assert [len(batch) for batch in batcher(iter("abcd"))] == [4, 4, 4]
+    assert sorted(itertools.chain(*batcher("abcd"))) == sorted("abcd" * 3)
+    assert [len(batch) for batch in batcher("abcdefghi")] == [4, 4, 1]
+    assert list(batcher([])) == []
+
+
+@pytest.mark.parametrize("epochs, min_updates", [(-1, 60), (0, 60), (20, 0)])
+def test_a_stream_is_not_collected(epochs, min_updates):
+    batches = build_batcher(2, epochs, min_updates)(itertools.count())
+    assert list(itertools.islice(batches, 2)) == [[0, 1], [2, 3]]
+
+
+def test_rate_falls_over_the_repeated_examples(tmp_path):
+    path = tmp_path / "train.spacy"
+    nlp = spacy.blank("en")
+    DocBin(docs=[nlp.make_doc("Anna .") for _ in range(4)]).to_disk(path)
+    rates = decay_to_zero(1.0, 20, 4, examples=str(path), min_updates=60)
+    assert [next(rates) for _ in range(60)][-1] == pytest.approx(1 / 60)
