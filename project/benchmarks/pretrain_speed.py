@@ -33,6 +33,7 @@ from spacy_entlm.corpus.texts import read_texts
 from spacy_entlm.pretraining.checkpoint import WEIGHT_DECAY, State, make_optimizer
 from spacy_entlm.pretraining.loop import Training
 from spacy_entlm.pretraining.masking import Masker
+from spacy_entlm.pretraining.pieces import split_text
 from spacy_entlm.pretraining.sequences import PackedSequences
 from spacy_entlm.pretraining.settings import Settings
 

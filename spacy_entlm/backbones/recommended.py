@@ -1,10 +1,11 @@
 """What a backbone's folder recommends for few-shot training with it."""
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
 
+from ..files.errors import DataError
+from ..files.json_lines import read_json
 from ..label_words.words import LabelWordError, LabelWords, check_label_words
 from .names import resolve_backbone
 
@@ -54,10 +55,7 @@ def read_recommended(backbone: str) -> Recommended:
 def _read_json(path: Path) -> Any:
     if not path.is_file():
         return {}
-    try:
-        data = json.loads(path.read_text(encoding="utf8"))
-    except (OSError, ValueError) as err:
-        raise ValueError(f"{path}: cannot be read: {err}") from err
+    data = read_json(path)
     if not isinstance(data, dict):
-        raise ValueError(f"{path}: cannot be read: it is no JSON object")
+        raise DataError("is no JSON object", path=path)
     return data

@@ -55,16 +55,13 @@ def label_map(values: Optional[List[str]]) -> Optional[Dict[str, str]]:
 def check_lexicon_output(
     path: Path, sources: Sequence[Optional[Path]], overwrite: bool
 ) -> None:
-    """Check before long work that a lexicon may be written.
+    """Check before long work that a lexicon may be written, and is none of its sources.
 
-    path (Path): The file. sources (Sequence[Optional[Path]]): What is read.
-    overwrite (bool): Whether a file that is there may be replaced.
     RAISES (DataError): If it may not.
     """
     check_lexicon_extension(path)
-    for source in sources:
-        check_output(path, source=source)
-    check_output(path, overwrite=overwrite)
+    for source in (*sources, None):
+        check_output(path, source=source, overwrite=source is not None or overwrite)
 
 
 def summarise(entries: Sequence[Entry]) -> List[str]:

@@ -2,13 +2,13 @@
 
 import logging
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated, Any, Iterable, Iterator, Optional
+from typing import Annotated, Any, Dict, Iterable, Iterator, List
 
 import spacy
 import typer
 from spacy.language import Language
 from tqdm import tqdm
+from wasabi import table
 from wasabi.util import locale_escape
 
 from ..corpus.formats import FORMATS
@@ -26,26 +26,12 @@ entlm_cli = typer.Typer(
 )
 
 
-def arg(metavar: str, help: str) -> Any:
-    """A positional argument."""
-    return typer.Argument(metavar=metavar, help=help, show_default=False)
-
-
-def opt(name: str, help: str, **settings: Any) -> Any:
-    """An option."""
-    return typer.Option(name, help=help, **settings)
-
-
-_FORMATS = (
-    f"Format of the input: auto (from its name and content), {', '.join(FORMATS)}"
-)
-FormatOption = Annotated[str, opt("--format", _FORMATS)]
-LangOption = Annotated[
-    str, opt("--lang", "Language whose tokenizer splits texts into words")
+_FORMATS = f"auto (from its name and content), {', '.join(FORMATS)}"
+FormatOption = Annotated[
+    str, typer.Option("--format", help=f"Format of the input: {_FORMATS}")
 ]
-GpuOption = Annotated[int, opt("--gpu-id", "GPU, or -1 for the CPU")]
-OverwriteOption = Annotated[
-    bool, opt("--overwrite", "Replace what an earlier run has written")
+LangOption = Annotated[
+    str, typer.Option("--lang", help="Language whose tokenizer splits texts into words")
 ]
 
 
@@ -56,6 +42,20 @@ def echo_lines(lines: Iterable[str]) -> None:
     """
     for line in lines:
         typer.echo(locale_escape(line))
+
+
+def score_table(rows: Dict[str, Dict[str, float]]) -> List[str]:
+    """Render precision, recall and F1, in percent, in lines for people.
+
+    rows (Dict[str, Dict[str, float]]): Shares "p", "r" and "f", by names.
+    """
+    cells = [
+        (name, *(f"{100 * row[key]:.2f}" for key in ("p", "r", "f")))
+        for name, row in rows.items()
+    ]
+    head = ("", "P", "R", "F1")
+    text = table(cells, header=head, divider=True, aligns=("l", "r", "r", "r"))
+    return text.strip("\n").splitlines()
 
 
 @contextmanager
@@ -93,37 +93,6 @@ def progress_bar(items: Iterable[Any], unit: str = "doc") -> Iterable[Any]:
     return tqdm(
         items, unit=unit, leave=False, disable=None, delay=_PROGRESS_DELAY_SECONDS
     )
-
-
-def check_data_folder(folder: Path) -> None:
-    """RAISES (DataError): If there is no such folder."""
-    if not folder.is_dir():
-        hint = "is no folder with data: check the path (--vars.data in the project)"
-        raise DataError(hint, path=folder)
-
-
-def check_output_folder(
-    folder: Path, *, source: Optional[Path] = None, overwrite: bool
-) -> None:
-    """Check before long work that an output folder may be written.
-
-    folder (Path): The folder.
-    source (Optional[Path]): The input, which must not be the same folder.
-    overwrite (bool): Whether files that an earlier run wrote may be replaced.
-    RAISES (DataError): If it may not.
-    """
-    if not folder.exists():
-        return
-    if not folder.is_dir():
-        raise DataError("is a file: name a folder for the output", path=folder)
-    if source is not None and source.exists() and folder.samefile(source):
-        raise DataError("is the input too: choose another output", path=folder)
-    if any(folder.iterdir()) and not overwrite:
-        raise DataError(
-            "is not empty: choose another folder, or replace what an earlier run wrote "
-            "there with --overwrite",
-            path=folder,
-        )
 
 
 def blank_pipeline(lang: str) -> Language:

@@ -4,6 +4,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Iterator, List, Optional, Set, Tuple
 
+import typer
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -15,6 +16,7 @@ from ..corpus.writers import check_extension, write_docs
 from ..evaluation.scoring import score_entities
 from ..files.errors import DataError
 from ..files.file import check_output, replace_file, write_file
+from ..files.folder import check_folder
 from ..files.text import (
     PACKED,
     check_file,
@@ -33,18 +35,8 @@ from ._lexicon import (
     MapOption,
     label_map,
 )
-from ._util import (
-    LangOption,
-    OverwriteOption,
-    arg,
-    blank_pipeline,
-    check_data_folder,
-    echo_lines,
-    entlm_cli,
-    one_line_errors,
-    opt,
-    progress_bar,
-)
+from ._options import OverwriteOption, arg, command, opt
+from ._util import LangOption, blank_pipeline, echo_lines, progress_bar, score_table
 
 # One sentence a line, which no other command reads.
 TEXT = "text"
@@ -52,15 +44,12 @@ TEXT = "text"
 _LANGUAGES_OWN = "auto"
 # Forms of a lexicon, for the one in a folder of data.
 _LEXICON_EXTENSIONS = (".jsonl", ".tsv", ".csv", ".txt", ".list", ".lst")
-_STOP_HELP = (
-    f"Leave out names in this file, one a line, or {_LANGUAGES_OWN} (of --lang)"
-)
+_STOP_HELP = f"Leave out names in this file; {_LANGUAGES_OWN}: stop words of --lang"
 # Enough to tell columns and markup from prose.
 _N_LINES_SEEN = 1000
 
 
-@entlm_cli.command("annotate")
-@one_line_errors()
+@command("annotate")
 def annotate_cli(
     lexicon_path: Annotated[Path, arg("LEXICON", "Any file that `lexicon` reads")],
     input_path: Annotated[
@@ -119,16 +108,13 @@ def annotate_cli(
     if output is None or (corpus and output_path):
         raise DataError("name LEXICON, IN and OUT, or a data folder, OUT and --corpus")
     check_extension(output)
-    check_output(output, overwrite=corpus is None or overwrite)
-    nlp = blank_pipeline(lang)
     if corpus is not None:
-        found = _find_in_folders(lexicon_path, corpus, output)
-        if found is None:
-            return
-        lexicon_path, input_path = found
+        check_output(output, overwrite=overwrite)
+        lexicon_path, input_path = _find_in_folders(lexicon_path, corpus, output)
     for source in (lexicon_path, input_path):
         check_file(source)
         check_output(output, source=source, overwrite=overwrite)
+    nlp = blank_pipeline(lang)
     entries, lexicon_report = read_lexicon(
         lexicon_path, format=lexicon_format, label=label, label_map=label_map(map_)
     )
@@ -140,12 +126,15 @@ def annotate_cli(
         skip_initial=skip_initial,
     )
     docs, gold_docs = _read_input(input_path, nlp, format, gold)
-    report, scores = MatchReport(), _Scores(gold_docs)
+    report, words, examples = MatchReport(), WordScores(), []
 
     def marked() -> Iterator[Doc]:
-        for doc, matches in annotate(docs, matcher, join=join, open_=open_):
+        pairs = annotate(docs, matcher, join=join, open_=open_)
+        for i, (doc, matches) in enumerate(pairs):
             report.add(len(doc), matches)
-            scores.add(doc)
+            if gold_docs:
+                words.add(doc, gold_docs[i])
+                examples.append(Example(doc, gold_docs[i]))
             if doc.ents or not only_matches:
                 yield doc
 
@@ -154,28 +143,29 @@ def annotate_cli(
         if not report.docs:
             raise DataError("the file is empty: add sentences", path=input_path)
     lines = [*lexicon_report.problems(), *_describe(matcher), *report.lines()]
-    echo_lines([*lines, *scores.lines(), f"Wrote {output}"])
+    if gold_docs:
+        scores = score_entities(examples)
+        lines.append(f"Against {scores['n_entities']:,} gold entities, in percent:")
+        rows = {"all": scores["bio"], **scores["bio"]["per_type"]}
+        rows.update({f"{k}, words": v.to_dict() for k, v in words.labels.items()})
+        lines += score_table(rows)
+    echo_lines([*lines, f"Wrote {output}"])
 
 
-def _find_in_folders(
-    data: Path, corpus: Path, output: Path
-) -> Optional[Tuple[Path, Path]]:
-    """The lexicon and the text. None where one is lacking: then the output is written,
-    empty, or text of the data that is annotated already."""
-    check_data_folder(data)
+def _find_in_folders(data: Path, corpus: Path, output: Path) -> Tuple[Path, Path]:
+    """The lexicon and the text. Where one is lacking, the output is written and the
+    command ends: empty, or text of the data that is annotated already."""
+    check_folder(data)
     distant, train = corpus / "distant.spacy", corpus / "train.spacy"
     lexicon = find_part(data, "lexicon", _LEXICON_EXTENSIONS)
     text = find_part(data, "unlabeled", EXTENSIONS) or train
-    if distant.is_file():
-        replace_file(output, read_bytes(distant))
-        echo_lines([f"The data's own annotated text: {distant}"])
-    elif lexicon is None or not text.is_file():
-        replace_file(output, b"")
-        lacking = "unlabeled.* and no train part" if lexicon else "lexicon.*"
-        echo_lines([f"{data} has no {lacking}: nothing is annotated"])
-    else:
+    if lexicon is not None and text.is_file() and not distant.is_file():
         return lexicon, text
-    return None
+    lacking = "unlabeled.* and no train part" if lexicon else "lexicon.*"
+    replace_file(output, read_bytes(distant) if distant.is_file() else b"")
+    reason = f"the data's {distant}" if distant.is_file() else f"empty, no {lacking}"
+    echo_lines([f"Wrote {output}: {reason}"])
+    raise typer.Exit()
 
 
 def _read_input(
@@ -225,48 +215,10 @@ def _read_stop_words(value: Optional[str], nlp: Language) -> Set[str]:
 
 
 def _describe(matcher: LexiconMatcher) -> List[str]:
-    n_ambiguous = len(matcher.ambiguous_names)
-    several = "names are under several labels of equal weight: they get no label"
-    left_out = "entries that are stop words or too short: left out"
-    counts = {left_out: matcher.n_excluded, several: n_ambiguous}
-    lines = [f"{count:,} {what}" for what, count in counts.items() if count]
-    return [f"{len(matcher):,} names to match", *lines]
-
-
-class _Scores:
-    """Precision, recall and F1 of matches, of entities as annotated and of words.
-
-    gold (List[Doc]): The Docs with gold entities, none if nothing is measured.
-    """
-
-    def __init__(self, gold: List[Doc]) -> None:
-        self.gold, self.words = gold, WordScores()
-        self.examples: List[Example] = []
-
-    def add(self, doc: Doc) -> None:
-        """Add the next Doc."""
-        if self.gold:
-            gold = self.gold[len(self.examples)]
-            self.words.add(doc, gold)
-            self.examples.append(Example(doc, gold))
-
-    def lines(self) -> List[str]:
-        """A line per class and one for all."""
-        if not self.gold:
-            return []
-        scores = score_entities(self.examples)
-        rows = {**scores["bio"]["per_type"], "all": scores["bio"]}
-        width = max(len(label) for label in rows)
-        lines = [f"Against {scores['n_entities']:,} gold entities, in percent:"]
-        for label, row in rows.items():
-            line = f"  {label:<{width}} {_format_prf(row['p'], row['r'], row['f'])}"
-            if label in self.words.labels:
-                of_words = self.words.labels[label]
-                prf = (of_words.precision, of_words.recall, of_words.fscore)
-                line += f"; of words {_format_prf(*prf)}"
-            lines.append(line)
-        return lines
-
-
-def _format_prf(p: float, r: float, f: float) -> str:
-    return f"precision {100 * p:5.1f} recall {100 * r:5.1f} F1 {100 * f:5.1f}"
+    lines = [f"{len(matcher):,} names to match"]
+    if n := matcher.n_excluded:
+        lines.append(f"{n:,} entries that are stop words or too short: left out")
+    if n := len(matcher.ambiguous_names):
+        several = "are under several labels of equal weight: they get no label"
+        lines.append(f"{n:,} names {several}")
+    return lines

@@ -13,55 +13,52 @@ from ._util import echo_lines, entlm_cli, one_line_errors
 # Errors that are printed; all of them are in errors.txt.
 N_ERRORS_SHOWN = 5
 
+ConfigArgument = Annotated[
+    Path,
+    typer.Argument(metavar="CONFIG.yml", help="What to compare", show_default=False),
+]
+FolderArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="OUT",
+        help="Folder for records and report; what has a record is not trained again",
+        show_default=False,
+    ),
+]
+BaselineOption = Annotated[
+    Optional[List[str]],
+    typer.Option(
+        "--baseline",
+        help="What differences are to: method=..., variant=... or backbone=..., "
+        "repeatable",
+        show_default="method=bert_tagger",
+    ),
+]
+JobsOption = Annotated[
+    int,
+    typer.Option("--jobs", min=1, help="Trainings at a time; they share the cores"),
+]
+GpusOption = Annotated[
+    Optional[str],
+    typer.Option("--gpus", help="GPUs to use in turn, eg 0,1", show_default="none"),
+]
+SetOption = Annotated[
+    Optional[List[str]],
+    typer.Option("--set", help="NAME=VALUE in place of the config's, repeatable"),
+]
+
 
 @entlm_cli.command("compare")
 def compare_cli(
-    config_path: Annotated[
-        Path,
-        typer.Argument(
-            metavar="CONFIG.yml",
-            help="What to compare, and on what",
-            show_default=False,
-        ),
-    ],
-    folder: Annotated[
-        Path,
-        typer.Argument(
-            metavar="OUT",
-            help="Folder for records and report; what has a record there is not "
-            "trained again",
-            show_default=False,
-        ),
-    ],
-    baseline: Annotated[
-        Optional[List[str]],
-        typer.Option(
-            "--baseline",
-            help="What differences are to, eg method=bert_tagger or variant=mine, "
-            "repeatable",
-            show_default="method=bert_tagger",
-        ),
-    ] = None,
-    jobs: Annotated[
-        int,
-        typer.Option("--jobs", min=1, help="Trainings at a time; they share the cores"),
-    ] = 1,
-    gpus: Annotated[
-        Optional[str],
-        typer.Option("--gpus", help="GPUs to use in turn, eg 0,1", show_default="none"),
-    ] = None,
-    settings: Annotated[
-        Optional[List[str]],
-        typer.Option(
-            "--set",
-            help="A value in place of the config's, repeatable: "
-            "settings.learn_rate=0.0005",
-        ),
-    ] = None,
+    config_path: ConfigArgument,
+    folder: FolderArgument,
+    baseline: BaselineOption = None,
+    jobs: JobsOption = 1,
+    gpus: GpusOption = None,
+    settings: SetOption = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the bootstrap")] = 1,
     report_only: Annotated[
-        bool,
-        typer.Option("--report-only", help="Train nothing: report what has a record"),
+        bool, typer.Option("--report-only", help="Train nothing: report what is there")
     ] = False,
 ) -> None:
     """Train and measure methods, backbones and label words on your data, and report
@@ -72,9 +69,10 @@ def compare_cli(
     \b
     Example:
       python -m spacy entlm compare compare.yml build/compare --jobs 2 \\
-        --baseline method=bert_tagger
+        --set settings.epochs=10 --baseline method=bert_tagger
     """
     with one_line_errors():
+        # pandas and torch take seconds.
         from ..evaluation.compare.config import read_config
         from ..evaluation.compare.report import PAGE, check_report, write_report
         from ..evaluation.compare.run import read_result, run_comparison
@@ -91,15 +89,13 @@ def compare_cli(
                 gpus=_parse_gpus(gpus),
                 notify=lambda line: echo_lines([line]),
             )
-        errors = result.errors
-        if result.records:
-            lines = write_report(
-                result, folder, title=config.title, baselines=baseline, seed=seed
-            )
+        if result.records or report_only:
+            title = config.title
+            lines = write_report(result, folder, title, baselines=baseline, seed=seed)
             echo_lines([*lines, f"Wrote {folder / PAGE}"])
             if not has_matplotlib():
                 echo_lines([HOW_TO_GET])
-        if errors:
+        if errors := result.errors:
             raise DataError(
                 f"{len(errors)} trainings failed (errors.txt has all; run again to try "
                 f"them again): {'; '.join(errors[:N_ERRORS_SHOWN])}"

@@ -12,23 +12,11 @@ from ..corpus.readers import read_docs
 from ..corpus.writers import OUTPUT_EXTENSIONS, check_extension, write_docs
 from ..files.errors import DataError
 from ..files.file import check_output, write_file
-from ..files.folder import write_folder
+from ..files.folder import check_folder, check_output_folder, write_folder
 from ..files.json_lines import dump_json
 from ..files.text import find_part
-from ._util import (
-    FormatOption,
-    LangOption,
-    OverwriteOption,
-    arg,
-    blank_pipeline,
-    check_data_folder,
-    check_output_folder,
-    echo_lines,
-    entlm_cli,
-    one_line_errors,
-    opt,
-    progress_bar,
-)
+from ._options import OverwriteOption, arg, command, opt
+from ._util import FormatOption, LangOption, blank_pipeline, echo_lines, progress_bar
 
 # Beside these, a data folder may hold samples that are given, {K}shot/{split}.*.
 PARTS = ("train", "dev", "test", "distant")
@@ -36,8 +24,7 @@ PARTS = ("train", "dev", "test", "distant")
 NAMES_FILE, BACKBONE_FILE = "data.json", "backbone.json"
 
 
-@entlm_cli.command("convert")
-@one_line_errors()
+@command("convert")
 def convert_cli(
     input_path: Annotated[Path, arg("IN", "Annotated file, or a folder of data")],
     output_path: Annotated[
@@ -71,7 +58,7 @@ def convert_cli(
     nlp = blank_pipeline(lang)
     is_file = input_path.exists() and not input_path.is_dir()
     if not is_file and output_path.suffix not in OUTPUT_EXTENSIONS:
-        check_data_folder(input_path)
+        check_folder(input_path)
         check_output_folder(output_path, source=input_path, overwrite=overwrite)
         _convert_folder(input_path, output_path, nlp, format, backbone)
         return

@@ -77,8 +77,8 @@ def crossval_cli(
         int, typer.Option("--gpu-id", "-g", help="GPU, or -1 for the CPU")
     ] = -1,
 ) -> None:
-    """Tell whether a training is usable on data that has no test part: F1 by
-    cross-validation with its interval, by class, with the sentences that went wrong, and
+    """Tell whether a training is usable, on data without a test part: F1 by
+    cross-validation with its interval, by class, the sentences that went wrong, and
     whether more examples would help.
 
     A run that was stopped goes on where it was: call it again.

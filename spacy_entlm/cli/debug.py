@@ -1,7 +1,8 @@
 """The command `debug`: what a training would see."""
 
+from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any, Dict, List
+from typing import Annotated, Any, List
 
 import typer
 from spacy.cli._util import parse_config_overrides, show_validation_error
@@ -10,6 +11,8 @@ from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.util import load_config, registry
 
+from ..files.errors import DataError
+from ..files.text import check_file
 from ..training.check import ENTLM_FACTORY, entlm_names, training_examples
 from ..training.schedule import suitable_learn_rate
 from ._util import echo_lines, entlm_cli, one_line_errors
@@ -41,8 +44,7 @@ def debug_cli(
       python -m spacy entlm debug configs/entlm.cfg --paths.train train.spacy
     """
     with one_line_errors():
-        if not config_path.is_file():
-            raise ValueError(f"{config_path}: no such config file")
+        check_file(config_path)
         overrides = parse_config_overrides(ctx.args)
         with show_validation_error(config_path, hint_fill=False):
             config = load_config(config_path, overrides=overrides, interpolate=False)
@@ -53,7 +55,7 @@ def debug_cli(
         examples = list(training_examples(nlp))
         names = entlm_names(nlp)
         if not names:
-            raise ValueError(f"{config_path} has no {ENTLM_FACTORY} component")
+            raise DataError(f"has no {ENTLM_FACTORY} component", path=config_path)
         for name in names:
             echo_lines(describe(nlp, name, examples))
 
@@ -65,14 +67,21 @@ def describe(nlp: Language, name: str, examples: List[Example]) -> List[str]:
     examples (List[Example]): The training examples.
     """
     pipe: Any = nlp.get_pipe(name)
-    entities, misaligned = _count_entities(examples)
+    entities: Counter[str] = Counter()
+    misaligned: Counter[str] = Counter()
+    for eg in examples:
+        spans = eg.get_aligned_spans_y2x(eg.reference.ents)
+        aligned = {(ent.start_char, ent.end_char) for ent in spans}
+        for ent in eg.reference.ents:
+            entities[ent.label_] += 1
+            misaligned[ent.label_] += (ent.start_char, ent.end_char) not in aligned
     windows = pipe.label_model.windows([eg.predicted for eg in examples])
     lines = [f"Component {name}: {len(pipe.labels)} classes, {len(examples)} examples"]
     for label, words in pipe.label_data.items():
         shown = [_with_pieces(pipe, word) for word in words]
-        lines.append(f"  {label}: {entities.get(label, 0)} entities")
+        lines.append(f"  {label}: {entities[label]} entities")
         lines.append(f"    label words: {', '.join(shown)}")
-        if misaligned.get(label):
+        if misaligned[label]:
             lines.append(f"    misaligned with the tokens: {misaligned[label]}")
     unknown = sorted(set(entities) - set(pipe.labels))
     if unknown:
@@ -85,19 +94,6 @@ def describe(nlp: Language, name: str, examples: List[Example]) -> List[str]:
         f"  Words without a piece: {int((windows.word_rows < 0).sum())}",
     ]
     return lines + _learn_rate_lines(nlp, pipe)
-
-
-def _count_entities(examples: List[Example]) -> "tuple[Dict[str, int], Dict[str, int]]":
-    entities: Dict[str, int] = {}
-    misaligned: Dict[str, int] = {}
-    for eg in examples:
-        aligned = eg.get_aligned_spans_y2x(eg.reference.ents)
-        starts = {(ent.start_char, ent.end_char) for ent in aligned}
-        for ent in eg.reference.ents:
-            entities[ent.label_] = entities.get(ent.label_, 0) + 1
-            if (ent.start_char, ent.end_char) not in starts:
-                misaligned[ent.label_] = misaligned.get(ent.label_, 0) + 1
-    return entities, misaligned
 
 
 def _with_pieces(pipe: Any, word: str) -> str:

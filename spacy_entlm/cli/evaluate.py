@@ -8,7 +8,6 @@ from typing import Annotated, Any, Dict, List, Optional
 import spacy
 from spacy.cli._util import setup_gpu
 from spacy.training import Example
-from wasabi import table
 
 from ..corpus.docs import unannotated
 from ..corpus.formats import EXTENSIONS
@@ -18,21 +17,11 @@ from ..files.errors import DataError
 from ..files.file import check_output, replace_file
 from ..files.json_lines import dump_json
 from ..files.text import find_part
-from ._util import (
-    FormatOption,
-    GpuOption,
-    OverwriteOption,
-    arg,
-    echo_lines,
-    entlm_cli,
-    one_line_errors,
-    opt,
-    progress_bar,
-)
+from ._options import GpuOption, OverwriteOption, arg, command, opt
+from ._util import FormatOption, echo_lines, progress_bar, score_table
 
 
-@entlm_cli.command("evaluate")
-@one_line_errors()
+@command("evaluate")
 def evaluate_cli(
     pipeline: Annotated[Path, arg("PIPELINE", "Folder of a trained pipeline")],
     data: Annotated[
@@ -83,17 +72,11 @@ def _measure(pipeline: Path, test: Path, format: str) -> Dict[str, Any]:
 
 
 def _lines(figures: Dict[str, Any]) -> List[str]:
-    rows = []
+    rows = {}
     for way, gold in (("io", "IO gold"), ("bio", "BIO gold")):
-        for label, prf in {"all": figures[way], **figures[way]["per_type"]}.items():
-            percent = (f"{100 * prf[key]:.2f}" for key in ("p", "r", "f"))
-            rows.append((f"{label}, {gold}", *percent))
-    head = ("", "P", "R", "F1")
-    lines = table(rows, header=head, divider=True, aligns=("l", "r", "r", "r"))
+        for label, row in {"all": figures[way], **figures[way]["per_type"]}.items():
+            rows[f"{label}, {gold}"] = row
     io, bio = (f"{100 * figures[way]['f']:.2f}" for way in ("io", "bio"))
+    summary = f"F1 {io} (IO gold), {bio} (BIO gold) on {figures['sentences']} sentences"
     speed = f"{figures['words_per_second']:,} words per second"
-    return [
-        *lines.splitlines(),
-        f"F1 {io} (IO gold), {bio} (BIO gold) on {figures['sentences']} sentences, "
-        f"{speed}",
-    ]
+    return [*score_table(rows), f"{summary}, {speed}"]

@@ -6,7 +6,8 @@ from typing import Annotated, Dict
 
 from ..files.errors import DataError
 from ..files.file import replace_file
-from ._util import arg, echo_lines, entlm_cli, one_line_errors
+from ._options import arg, command
+from ._util import echo_lines
 
 PROJECT_FILE = "project.yml"
 # Parts of the repository that make up the project.
@@ -15,8 +16,7 @@ PARTS = (PROJECT_FILE, "configs/*", "project/assets/**/*")
 SHARE = "/share/spacy-entlm/"
 
 
-@entlm_cli.command("init-project")
-@one_line_errors()
+@command("init-project")
 def init_project_cli(
     folder: Annotated[Path, arg("DIR", "New or empty folder to write to")],
 ) -> None:

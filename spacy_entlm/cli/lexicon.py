@@ -6,6 +6,7 @@ from random import Random
 from typing import Annotated, Dict, List, Optional
 
 import typer
+from typer import Argument, Option
 
 from ..corpus.report import format_counts
 from ..corpus.texts import make_docs
@@ -38,6 +39,10 @@ from ._util import (
 
 _N_EXAMPLES = 5
 _FORMS = ".jsonl, .tsv, .csv, .txt or entity-ruler patterns, packed (.xz .gz) or not"
+_BY = (
+    f"{' or '.join(WAYS)}: the names that come most often in --text (without it, those "
+    "of the largest weights), or any"
+)
 _OUT = "Lexicon to write: .jsonl, .jsonl.xz or .jsonl.gz"
 
 lexicon_cli = typer.Typer(
@@ -48,32 +53,21 @@ lexicon_cli = typer.Typer(
 )
 entlm_cli.add_typer(lexicon_cli)
 
-LexiconArgument = Annotated[
-    Path, typer.Argument(metavar="LEXICON", help=_FORMS, show_default=False)
-]
-LexiconOutputArgument = Annotated[
-    Path, typer.Argument(metavar="OUT", help=_OUT, show_default=False)
-]
+LexiconArgument = Annotated[Path, Argument(metavar="LEXICON", help=_FORMS)]
+LexiconOutputArgument = Annotated[Path, Argument(metavar="OUT", help=_OUT)]
 
 
 @lexicon_cli.command("merge")
 def merge_cli(
-    paths: Annotated[
-        List[Path],
-        typer.Argument(metavar="LEXICON...", help=_FORMS, show_default=False),
-    ],
-    output_path: Annotated[
-        Path, typer.Option("--out", metavar="OUT", help=_OUT, show_default=False)
-    ],
+    paths: Annotated[List[Path], Argument(metavar="LEXICON...", help=_FORMS)],
+    output_path: Annotated[Path, Option("--out", metavar="OUT", help=_OUT)],
     map_: MapOption = None,
     label: LabelOption = None,
     lexicon_format: LexiconFormatOption = "auto",
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Put lexicons together, or bring one into the form of JSON lines.
-
-    A name that comes more than once under a label is kept once, with its largest
-    weight.
+    """Put lexicons together, or bring one into the form of JSON lines. A name that
+    comes more than once under a label is kept once, with its largest weight.
 
     \b
     Example:
@@ -99,23 +93,19 @@ def merge_cli(
 def subsample_cli(
     path: LexiconArgument,
     output_path: LexiconOutputArgument,
-    fraction: Annotated[
-        float, typer.Option(help="Share of the names of each label")
-    ] = 0.05,
+    fraction: Annotated[float, Option(help="Share of the names of each label")] = 0.05,
     by: Annotated[
         str,
-        typer.Option(
+        Option(
             help=f"{' or '.join(WAYS)}: the names that come most often in --text "
             "(without it, those of the largest weights), or any",
         ),
     ] = FREQUENCY,
     text: Annotated[
         Optional[Path],
-        typer.Option(help="Plain text to count names in, one sentence a line"),
+        Option(help="Plain text to count names in, one sentence a line"),
     ] = None,
-    seed: Annotated[
-        int, typer.Option(help="Seed: the same one gives the same names")
-    ] = 1,
+    seed: Annotated[int, Option(help="Seed: the same one gives the same names")] = 1,
     case: CaseOption = EXACT,
     map_: MapOption = None,
     label: LabelOption = None,
@@ -150,10 +140,8 @@ def show_cli(
     map_: MapOption = None,
     label: LabelOption = None,
     lexicon_format: LexiconFormatOption = "auto",
-    examples: Annotated[
-        int, typer.Option(help="Names to show of each label", min=0)
-    ] = _N_EXAMPLES,
-    seed: Annotated[int, typer.Option(help="Seed: another one shows others")] = 1,
+    examples: Annotated[int, Option(help="Names of each label", min=0)] = _N_EXAMPLES,
+    seed: Annotated[int, Option(help="Another one shows other names")] = 1,
 ) -> None:
     """Show how many names a lexicon has of each label, examples, ambiguous names.
 
@@ -190,25 +178,11 @@ def _describe_ambiguous(entries: List[Entry]) -> List[str]:
 @lexicon_cli.command("mine")
 def mine_cli(
     text_path: Annotated[
-        Path,
-        typer.Argument(
-            metavar="TEXT",
-            help="Plain text, a sentence or a paragraph a line, packed or not",
-            show_default=False,
-        ),
+        Path, Argument(metavar="TEXT", help="Plain text, packed or not")
     ],
     output_path: LexiconOutputArgument,
-    patterns: Annotated[
-        Path,
-        typer.Option(
-            help="JSON file of the words that names begin and end with",
-            show_default=False,
-        ),
-    ],
-    lexicon: Annotated[
-        Optional[Path],
-        typer.Option(help="Names that are known: they are not found again"),
-    ] = None,
+    patterns: Annotated[Path, Option(help="JSON file of words of names, as below")],
+    lexicon: Annotated[Optional[Path], Option(help="Names that are known")] = None,
     lang: LangOption = "en",
     overwrite: OverwriteOption = False,
 ) -> None:

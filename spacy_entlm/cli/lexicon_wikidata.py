@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, List, Optional
 
-import typer
+from typer import Option
 
 from ..files.errors import DataError
 from ..lexicon import wikidata as wd
@@ -12,61 +12,34 @@ from ._lexicon import OverwriteOption, check_lexicon_output, write_and_report
 from ._util import echo_lines, one_line_errors, progress_bar
 from .lexicon import LexiconOutputArgument, lexicon_cli
 
+_PAGING = "slice: fast for millions, Wikidata's endpoint has it; offset: any endpoint"
+_USER_AGENT = "What to call yourself: Wikidata asks for an address to write to"
+
 
 @lexicon_cli.command("wikidata")
 def wikidata_cli(
     output_path: LexiconOutputArgument,
-    config: Annotated[
-        Path,
-        typer.Option(
-            help="JSON file of labels and Wikidata classes", show_default=False
-        ),
-    ],
+    config: Annotated[Path, Option(help="JSON file of labels and Wikidata classes")],
     language: Annotated[
         Optional[List[str]],
-        typer.Option(
-            help="Language of the names, repeatable",
-            show_default=", ".join(wd.LANGUAGES),
-        ),
+        Option(help="Of the names, repeatable", show_default=", ".join(wd.LANGUAGES)),
     ] = None,
-    limit: Annotated[
-        Optional[int], typer.Option(help="Items of each class at most")
-    ] = None,
-    min_sitelinks: Annotated[
-        int, typer.Option(help="Leave out items with pages in fewer wikis")
-    ] = 0,
+    limit: Annotated[Optional[int], Option(help="Items of a class at most")] = None,
+    min_sitelinks: Annotated[int, Option(help="Wikis with a page on an item")] = 0,
     page_size: Annotated[
-        int, typer.Option(help="Items a query; halved when time runs out")
+        int, Option(help="Items a query; halved when time runs out")
     ] = wd.PAGE_SIZE,
-    paging: Annotated[
-        str,
-        typer.Option(
-            help="slice: fast for classes of millions, Wikidata's endpoint has it; "
-            "offset: any endpoint",
-        ),
-    ] = wd.SLICE,
+    paging: Annotated[str, Option(help=_PAGING)] = wd.SLICE,
     cache: Annotated[
         Optional[Path],
-        typer.Option(
-            help="Folder of the pages fetched; delete it to fetch anew",
-            show_default="OUT.pages",
-        ),
+        Option(help="Folder of fetched pages, kept", show_default="OUT.pages"),
     ] = None,
-    endpoint: Annotated[
-        str, typer.Option(help="Address of the SPARQL endpoint")
-    ] = wd.ENDPOINT,
-    user_agent: Annotated[
-        str,
-        typer.Option(
-            help="What to call yourself: Wikidata asks for an address to write to",
-        ),
-    ] = USER_AGENT,
+    endpoint: Annotated[str, Option(help="Address for SPARQL queries")] = wd.ENDPOINT,
+    user_agent: Annotated[str, Option(help=_USER_AGENT)] = USER_AGENT,
     timeout: Annotated[
-        float, typer.Option(help="Seconds until a whole answer must be there")
+        float, Option(help="Seconds until a whole answer must be there")
     ] = wd.TIMEOUT_SECONDS,
-    attempts: Annotated[
-        int, typer.Option(help="How often a query is sent at most")
-    ] = wd.ATTEMPTS,
+    attempts: Annotated[int, Option(help="Times a query is sent")] = wd.ATTEMPTS,
     overwrite: OverwriteOption = False,
 ) -> None:
     """Fetch the names and aliases of the instances of Wikidata classes.
@@ -96,7 +69,15 @@ def wikidata_cli(
         builder = wd.LexiconBuilder(min_sitelinks)
         try:
             for wanted in classes:
-                _fetch(wanted, client, settings, builder)
+                n_items = 0
+                pages = wd.fetch_pages(wanted, client, settings)
+                for page in progress_bar(pages, unit="page"):
+                    builder.add(wanted, page.rows)
+                    n_items += page.n_items
+                notice = "" if n_items else ": no instances, check the class"
+                echo_lines(
+                    [f"{wanted.label} {wanted.class_id}: {n_items:,} items{notice}"]
+                )
         except EndpointError as error:
             raise DataError(
                 f"{error}. What was fetched is kept in {cache}: the same command goes "
@@ -108,17 +89,3 @@ def wikidata_cli(
                 path=config,
             )
         write_and_report(builder.entries, output_path, builder.report.problems())
-
-
-def _fetch(
-    wanted: wd.WikidataClass,
-    client: SparqlClient,
-    settings: wd.WikidataSettings,
-    builder: wd.LexiconBuilder,
-) -> None:
-    n_items = 0
-    for page in progress_bar(wd.fetch_pages(wanted, client, settings), unit="page"):
-        builder.add(wanted, page.rows)
-        n_items += page.n_items
-    notice = "" if n_items else ": no instances, check the class"
-    echo_lines([f"{wanted.label} {wanted.class_id}: {n_items:,} items{notice}"])

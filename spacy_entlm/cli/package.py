@@ -19,26 +19,18 @@ from spacy.cli.package import package
 
 from ..corpus.readers import read_docbin
 from ..files.errors import DataError
-from ..files.folder import write_folder
+from ..files.folder import check_output_folder, write_folder
 from ..files.json_lines import dump_json, read_json
 from ..pipeline.requirements import DISTRIBUTION
-from ._util import (
-    OverwriteOption,
-    arg,
-    check_output_folder,
-    echo_lines,
-    entlm_cli,
-    one_line_errors,
-    opt,
-)
+from ._options import OverwriteOption, arg, command, opt
+from ._util import echo_lines
 
 # What a wheel of this package is built from.
 FILES = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "project.yml")
 FOLDERS = ("configs", "project/assets", "spacy_entlm")
 
 
-@entlm_cli.command("package")
-@one_line_errors()
+@command("package")
 def package_cli(
     pipeline: Annotated[Path, arg("PIPELINE", "Folder of a trained pipeline")],
     out: Annotated[Path, arg("OUT", "Folder for the wheels")],
@@ -67,8 +59,13 @@ def package_cli(
     meta = _describe(read_json(pipeline / "meta.json"), metrics, train)
     meta.update(name=re.sub(r"\W+", "_", name), version=version)
     with write_folder(out) as writing, TemporaryDirectory() as temporary:
-        _build_pipeline(pipeline, meta, Path(temporary), writing)
-        if not _build_own(Path(temporary) / "own", writing):
+        meta_path = Path(temporary, "meta.json")
+        meta_path.write_bytes(dump_json(meta))
+        # The wheel is built with what is installed: spaCy would fetch build tools.
+        package(pipeline, meta_path.parent, meta_path, create_sdist=False, silent=False)
+        (folder,) = (path for path in meta_path.parent.iterdir() if path.is_dir())
+        _build_wheel(folder, writing)
+        if not _build_own(Path(temporary, "own"), writing):
             echo_lines([f"The source of {DISTRIBUTION} is not here: without its wheel"])
     wheels = [str(path) for path in sorted(out.glob("*.whl"))]
     echo_lines([f"Wrote {out}. To install it:", f"pip install {join(wheels)}"])
@@ -85,33 +82,22 @@ def _describe(
         classes = ", ".join(f"{label} {counts[label]}" for label in sorted(counts))
         notes.append(f"Trained on {len(docs)} sentences; entities: {classes}.")
     figures = None if metrics is None else read_json(metrics)
-    meta["performance"] = {}
+    performance = {}
     try:
         if figures is not None:
             bio, io = figures["bio"], figures["io"]
-            meta["performance"] = {f"ents_{key}": bio[key] for key in ("f", "p", "r")}
-            meta["performance"]["ents_per_type"] = bio["per_type"]
+            performance = {f"ents_{key}": bio[key] for key in ("f", "p", "r")}
+            performance["ents_per_type"] = bio["per_type"]
+            p, r, f, merged = (100 * x for x in (bio["p"], bio["r"], bio["f"], io["f"]))
             notes.append(
-                f"Accuracy: of {figures['n_entities']} entities in "
-                f"{figures['sentences']} test sentences, measured {figures['date']}. "
-                f"F1 {100 * bio['f']:.2f}, precision {100 * bio['p']:.2f}, recall "
-                f"{100 * bio['r']:.2f}; with neighbours of one class as one entity F1 "
-                f"{100 * io['f']:.2f}."
+                f"Accuracy on {figures['sentences']} test sentences with "
+                f"{figures['n_entities']} entities, measured {figures['date']}: F1 "
+                f"{f:.2f}, precision {p:.2f}, recall {r:.2f}; F1 {merged:.2f} where "
+                f"neighbours of one class count as one entity."
             )
     except (KeyError, TypeError) as error:
         raise DataError("holds no figures of `evaluate`", path=metrics) from error
-    return {**meta, "notes": "\n\n".join(notes)}
-
-
-def _build_pipeline(
-    pipeline: Path, meta: Dict[str, Any], folder: Path, out: Path
-) -> None:
-    meta_path = folder / "meta.json"
-    meta_path.write_bytes(dump_json(meta))
-    # The wheel is built with what is installed: spaCy would fetch build tools.
-    package(pipeline, folder, meta_path, create_sdist=False, silent=False)
-    (source,) = (path for path in folder.iterdir() if path.is_dir())
-    _build_wheel(source, out)
+    return {**meta, "performance": performance, "notes": "\n\n".join(notes)}
 
 
 def _build_own(folder: Path, out: Path) -> bool:
@@ -122,7 +108,10 @@ def _build_own(folder: Path, out: Path) -> bool:
             noted = distribution(DISTRIBUTION).read_text("direct_url.json") or "{}"
         except PackageNotFoundError:
             return False
-        source = Path(url2pathname(urlsplit(json.loads(noted).get("url", "")).path))
+        url = urlsplit(json.loads(noted).get("url", ""))
+        if url.scheme != "file":
+            return False
+        source = Path(url2pathname(url.path))
     if source.suffix == ".whl" and source.is_file():
         shutil.copy(source, out)
         return True
@@ -139,7 +128,7 @@ def _build_own(folder: Path, out: Path) -> bool:
 
 
 def _build_wheel(folder: Path, out: Path) -> None:
-    command = [sys.executable, "-m", "pip", "wheel", str(folder.resolve()), "--quiet"]
-    command += ["--no-deps", "--no-build-isolation", "--wheel-dir", str(out.resolve())]
-    if subprocess.run(command, check=False).returncode:
+    line = [sys.executable, "-m", "pip", "wheel", str(folder.resolve()), "--quiet"]
+    line += ["--no-deps", "--no-build-isolation", "--wheel-dir", str(out.resolve())]
+    if subprocess.run(line, check=False).returncode:
         raise DataError("no wheel could be built: the lines above say why", path=folder)

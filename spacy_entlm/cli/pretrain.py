@@ -14,16 +14,11 @@ TextArgument = Annotated[
     List[Path],
     typer.Argument(
         metavar="TEXT...",
-        help="Plain text, a sentence or paragraph a line (.txt), JSON lines with a "
-        '"text" (.jsonl), packed (.xz .gz) or not, or .spacy; or a data folder, for '
-        "its unlabeled.*; several are one text",
-        show_default=False,
+        help='Text: .txt, .jsonl with a "text" a line, packed (.xz .gz) or not, '
+        ".spacy; or a data folder with unlabeled.*; several are one text",
     ),
 ]
-OutArgument = Annotated[
-    Path,
-    typer.Argument(metavar="OUT", help="Model folder to write", show_default=False),
-]
+OutArgument = Annotated[Path, typer.Argument(metavar="OUT", help="Model folder")]
 BackboneOption = Annotated[str, Option(help="Masked LM, a folder or a hub name")]
 SeedOption = Annotated[int, Option(help="Of everything random")]
 
@@ -34,7 +29,7 @@ def pretrain_cli(
     out: OutArgument,
     backbone: BackboneOption = ENTLM_MINI,
     minutes: Annotated[Optional[float], Option(help="End after this time")] = None,
-    steps: Annotated[Optional[int], Option(help="End after these updates")] = None,
+    steps: Annotated[Optional[int], Option(help="End then; 0: only measure")] = None,
     epochs: Annotated[
         Optional[float],
         Option(help="End after these passes", show_default="1, if nothing is given"),
@@ -50,54 +45,28 @@ def pretrain_cli(
     ] = None,
     mask_share: Annotated[float, Option(help="Share of pieces that is masked")] = 0.15,
     add_vocab: Annotated[
-        int,
-        Option(
-            help="Words to add to the vocabulary, the most frequent of those that fall "
-            "into three or more pieces"
-        ),
+        int, Option(help="Frequent words of three or more pieces to make pieces of")
     ] = 0,
     lexicon: Annotated[
         Optional[List[Path]],
         Option(metavar="FILE", help="Names whose words are added first; repeatable"),
     ] = None,
-    held_out: Annotated[
-        float,
-        Option(
-            help="Share of the lines on which the model is measured and not trained, "
-            "the same lines for every run and model"
-        ),
-    ] = 0.01,
+    held_out: Annotated[float, Option(help="Share of lines to measure on")] = 0.01,
     seed: SeedOption = 0,
     precision: Annotated[
-        str,
-        Option(
-            help="float32 or bfloat16 (weights stay float32; many times as fast on "
-            "some processors, as many times as slow on others)"
-        ),
+        str, Option(help="float32 or bfloat16, on some processors much faster")
     ] = "float32",
-    device: Annotated[
-        str, Option(help="auto: the GPU if there is one; cpu, cuda:1")
-    ] = "auto",
-    half: Annotated[
-        bool, Option("--half", help="Store the weights as float16")
-    ] = False,
+    device: Annotated[str, Option(help="auto, cpu or a GPU as cuda:0")] = "auto",
+    half: Annotated[bool, Option("--half", help="Store half precision")] = False,
     few_shot_learn_rate: Annotated[
         Optional[float],
-        Option(
-            help="Recommend this rate in OUT/pretrain.json for few-shot training",
-            show_default="what the backbone's says, if it does",
-        ),
+        Option(help="For few-shot training with it", show_default="the backbone's"),
     ] = None,
     resume: Annotated[
         bool, Option("--resume", help="Go on with an unfinished run, if there is one")
     ] = False,
     overwrite: Annotated[
-        bool,
-        Option(
-            "--overwrite",
-            help="Replace OUT and any unfinished run; with --resume only those that "
-            "were given something else",
-        ),
+        bool, Option("--overwrite", help="Replace OUT and an unfinished run")
     ] = False,
 ) -> None:
     """Pre-train a masked LM further on plain text.
@@ -117,7 +86,6 @@ def pretrain_cli(
         settings = Settings(**{**values, "lexicon": lexicon or []})
         pretraining = Pretraining(text, out, backbone, settings, _echo)
         pretraining.run(resume=resume, overwrite=overwrite)
-        _echo(f"Wrote {out}")
 
 
 @entlm_cli.command("learn-names")
@@ -127,7 +95,6 @@ def learn_names_cli(
         typer.Argument(
             metavar="LEXICON",
             help="Names with their classes, in any form that `lexicon` reads",
-            show_default=False,
         ),
     ],
     text: TextArgument,
@@ -135,10 +102,7 @@ def learn_names_cli(
     backbone: BackboneOption = ENTLM_MINI,
     sentences: Annotated[
         int,
-        Option(
-            help="Most sentences with names to learn from; about 1,000 a minute on "
-            "two cores with a small backbone"
-        ),
+        Option(help="Most sentences to learn from, about 1,000 a minute on a laptop"),
     ] = 10_000,
     label: LabelOption = None,
     lang: LangOption = "en",
@@ -156,22 +120,22 @@ def learn_names_cli(
     with one_line_errors():
         from spacy.cli._util import setup_gpu
 
-        from ..pretraining.names import NameLearning
+        from ..pretraining.names import learn_names
 
         setup_gpu(gpu_id, silent=True)
-        learning = NameLearning(
-            lexicon=lexicon,
-            text=text,
-            out=out,
+        learn_names(
+            lexicon,
+            text,
+            out,
             backbone=backbone,
             sentences=sentences,
             label=label,
             lang=lang,
             seed=seed,
             mixed_precision=gpu_id >= 0,  # on a CPU it may be many times slower
+            overwrite=overwrite,
+            echo=_echo,
         )
-        learning.run(overwrite=overwrite, echo=_echo)
-        _echo(f"Wrote {out}")
 
 
 def _echo(line: str) -> None:

@@ -1,21 +1,13 @@
 """The commands `report ...`: results as pages that a browser opens from disk."""
 
 from pathlib import Path
-from typing import Annotated, Any, Dict, List, Optional, Tuple
+from typing import Annotated, Optional
 
-import numpy
 import typer
 
-from ..evaluation.label_words.geometry import nearest_rows, project
-from ..evaluation.label_words.page import ClassView, render_page
-from ..evaluation.label_words.picture import Point, draw
-from ..evaluation.label_words.report import read_report, report_path
-from ..files.file import check_output, write_file
-from ..label_words.words import LabelWords, read_label_words, word_pieces
+from ..backbones.names import ENTLM_MINI
+from ..files.file import check_output, replace_file
 from ._util import echo_lines, entlm_cli, one_line_errors
-
-# Words of the vocabulary that are shown beside a class's row.
-N_NEAREST = 10
 
 report_cli = typer.Typer(
     name="report",
@@ -24,6 +16,11 @@ report_cli = typer.Typer(
     rich_markup_mode=None,
 )
 entlm_cli.add_typer(report_cli)
+
+
+@report_cli.callback()
+def report_group() -> None:
+    """Results as pages that a browser opens from disk."""
 
 
 @report_cli.command("label-words")
@@ -39,9 +36,9 @@ def label_words_cli(
     backbone: Annotated[
         str,
         typer.Option(
-            "--backbone", help="Masked LM, a folder or a hub name", show_default=False
+            "--backbone", help=f"Masked LM: a folder, a hub name or {ENTLM_MINI}"
         ),
-    ],
+    ] = ENTLM_MINI,
     report_file: Annotated[
         Optional[Path],
         typer.Option(
@@ -51,6 +48,9 @@ def label_words_cli(
             show_default=False,
         ),
     ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a page that is there")
+    ] = False,
 ) -> None:
     """Show label words with the counts behind them, and where their rows lie.
 
@@ -60,82 +60,19 @@ def label_words_cli(
         --words label_words.json --backbone bert-base-cased
     """
     with one_line_errors():
-        check_output(output_path, source=words_path)
+        check_output(output_path, source=words_path, overwrite=overwrite)
+        from ..evaluation.figures import HOW_TO_GET, has_matplotlib
+        from ..evaluation.label_words.page import label_words_page
+        from ..evaluation.label_words.report import read_report, report_path
+        from ..label_words.words import read_label_words
+
         beside = report_path(words_path)
         if report_file is None and beside.is_file():
             report_file = beside
         report = {} if report_file is None else read_report(report_file)
         # The keys of what `search` wrote are classes, not tags: one may be "B-CELL".
         words = read_label_words(words_path, tags=not report)
-        page = _page(words, report, backbone)
-        with write_file(output_path) as temporary:
-            temporary.write_text(page, encoding="utf8")
+        page = label_words_page(words, report, backbone)
+        replace_file(output_path, page.encode("utf8"))
+        echo_lines([] if has_matplotlib() else [HOW_TO_GET])
         echo_lines([f"Wrote {output_path}"])
-
-
-def _page(words: LabelWords, report: Dict[str, Any], backbone: str) -> str:
-    """The page on label words. report: of `search`, or empty."""
-    from ..backbones.loading import load_masked_lm
-    from ..label_words.rows import Rows, initial_row  # torch takes seconds
-
-    masked_lm = load_masked_lm(backbone)
-    tokenizer, decoder = masked_lm.tokenizer, masked_lm.decoder
-    rows = Rows(decoder.weight.detach(), None)
-    vocabulary = rows.weight.numpy()[: len(tokenizer)]
-
-    def mean_row(pieces: List[List[int]]) -> numpy.ndarray:
-        return initial_row(rows, pieces, mean_bias=False)[0].numpy()
-
-    views: List[ClassView] = []
-    points: List[Tuple[Point, numpy.ndarray]] = []
-    for index, (label, label_words) in enumerate(words.items()):
-        pieces = {word: word_pieces(word, tokenizer) for word in label_words}
-        shown = [
-            (word, tokenizer.convert_ids_to_tokens(ids)) for word, ids in pieces.items()
-        ]
-        view = ClassView(label, shown, report=_class_report(report, label))
-        views.append(view)
-        usable = {word: ids for word, ids in pieces.items() if ids}
-        if not usable:
-            continue
-        for word, ids in usable.items():
-            points.append((Point(word, index, False), mean_row([ids])))
-        row = mean_row(list(usable.values()))
-        points.append((Point(label, index, True), row))
-        view.nearest = _nearest(row, vocabulary, tokenizer, words)
-    picture, share = "", 0.0
-    if points:
-        plane, share = project(numpy.stack([row for _, row in points]))
-        picture = draw([point for point, _ in points], plane)
-    settings = {**report.get("settings", {}), "backbone of this page": backbone}
-    return render_page(views, settings=settings, picture=picture, shown=share)
-
-
-def _class_report(report: Dict[str, Any], label: str) -> Dict[str, Any]:
-    return report.get("classes", {}).get(label, {})
-
-
-def _nearest(
-    row: numpy.ndarray, vocabulary: numpy.ndarray, tokenizer: Any, words: LabelWords
-) -> List[Tuple[str, float, str]]:
-    """Vocabulary words nearest to a row, their cosines, and whose label words they
-    are."""
-    from ..label_words.lm_counts import piece_as_word
-
-    owners: Dict[int, List[str]] = {}
-    for label, label_words in words.items():
-        for ids in (word_pieces(word, tokenizer) for word in label_words):
-            if len(ids) == 1:
-                owners.setdefault(ids[0], []).append(label)
-    special = set(tokenizer.all_special_ids)
-    nearest = nearest_rows(row, vocabulary, N_NEAREST + len(special))
-    found = [
-        (
-            piece_as_word(tokenizer.convert_ids_to_tokens(index), tokenizer),
-            cosine,
-            ", ".join(owners.get(index, [])),
-        )
-        for index, cosine in zip(*(part.tolist() for part in nearest))
-        if index not in special
-    ]
-    return found[:N_NEAREST]

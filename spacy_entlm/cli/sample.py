@@ -14,28 +14,16 @@ from ..corpus.sampling import SamplingError, sample_exact
 from ..corpus.writers import check_extension, write_docs
 from ..files.errors import DataError
 from ..files.file import check_output, write_file
-from ..files.folder import write_folder
-from ._util import (
-    FormatOption,
-    LangOption,
-    OverwriteOption,
-    arg,
-    blank_pipeline,
-    check_output_folder,
-    echo_lines,
-    entlm_cli,
-    one_line_errors,
-    opt,
-    progress_bar,
-)
+from ..files.folder import check_output_folder, write_folder
+from ._options import OverwriteOption, arg, command, opt
+from ._util import FormatOption, LangOption, blank_pipeline, echo_lines, progress_bar
 
 # Value of --shots for every example.
 ALL = "all"
 _SEED_HELP = "The same seed gives the same sample; a given {K}shot/{seed}.* is taken"
 
 
-@entlm_cli.command("sample")
-@one_line_errors()
+@command("sample")
 def sample_cli(
     train_path: Annotated[
         Path, arg("TRAIN", "Any file that `convert` reads, or a folder that it wrote")
@@ -72,14 +60,17 @@ def sample_cli(
         raise DataError(f"--shots is a number or {ALL}, not {shots!r}")
     if at_least and (keep_negatives or min_words):
         raise DataError("--at-least goes with --shots and --seed only")
-    is_folder = train_path.is_dir()
+    is_folder, source = train_path.is_dir(), train_path
+    given = train_path / f"{shots}shot" / f"{seed}.spacy"
     if is_folder:
         check_output_folder(output_path, source=train_path, overwrite=overwrite)
+        source = given if given.is_file() else train_path / "train.spacy"
+        if not source.is_file():
+            hint = f"has neither a train part nor {shots}shot/{seed}.*: add one"
+            raise DataError(hint, path=train_path)
     else:
         check_extension(output_path)
         check_output(output_path, source=train_path, overwrite=overwrite)
-    given = train_path / f"{shots}shot" / f"{seed}.spacy"
-    source = _source(train_path, given) if is_folder else train_path
     docs, report = read_docs(
         source, blank_pipeline(lang), format=format, progress=progress_bar
     )
@@ -90,22 +81,17 @@ def sample_cli(
         )
         docs = _draw(docs, int(shots), seed, None if at_least else exact, is_folder)
     if is_folder:
-        _write_folder(docs, train_path / "dev.spacy", output_path)
+        dev = train_path / "dev.spacy"
+        with write_folder(output_path) as writing:
+            write_docs(docs, writing / "train.spacy")
+            watched = dev if dev.is_file() else writing / "train.spacy"
+            shutil.copyfile(watched, writing / "dev.spacy")
     else:
         with write_file(output_path) as temporary:
             write_docs(docs, temporary)
     counts = Counter(ent.label_ for doc in docs for ent in doc.ents)
     size = f"{len(docs):,} sentences, {counts.total():,} entities"
     echo_lines([size, *format_counts(counts), f"Wrote {output_path}"])
-
-
-def _source(corpus: Path, given: Path) -> Path:
-    pool = corpus / "train.spacy"
-    if not given.is_file() and not pool.is_file():
-        name = given.relative_to(corpus).with_suffix(".*")
-        hint = f"has neither a train part nor {name}: add one to the data"
-        raise DataError(hint, path=corpus)
-    return given if given.is_file() else pool
 
 
 def _draw(
@@ -122,12 +108,3 @@ def _draw(
     from ..corpus.sampling import sample_at_least  # scipy takes a second
 
     return list(sample_at_least(docs, shots, seed=seed))
-
-
-def _write_folder(docs: List[Doc], dev: Path, out: Path) -> None:
-    """Without a dev part the training is watched on its own examples: the test part
-    is for the end."""
-    with write_folder(out) as writing:
-        train = writing / "train.spacy"
-        write_docs(docs, train)
-        shutil.copyfile(dev if dev.is_file() else train, writing / "dev.spacy")

@@ -14,25 +14,14 @@ from ..corpus.readers import read_docs
 from ..evaluation.label_words.report import casing_advice, make_report, report_path
 from ..files.errors import DataError
 from ..files.file import check_output, replace_file, write_file
+from ..files.folder import check_folder
 from ..files.json_lines import dump_json
 from ..files.text import check_file
 from ..label_words import counts, search
 from ..label_words.choice import choose_label_words
 from ..label_words.words import LabelWordError, LabelWords, read_label_words
-from ._util import (
-    FormatOption,
-    GpuOption,
-    LangOption,
-    OverwriteOption,
-    arg,
-    blank_pipeline,
-    check_data_folder,
-    echo_lines,
-    entlm_cli,
-    one_line_errors,
-    opt,
-    progress_bar,
-)
+from ._options import GpuOption, OverwriteOption, arg, command, opt
+from ._util import FormatOption, LangOption, blank_pipeline, echo_lines, progress_bar
 
 # Words by data, and rows that start from features.
 PROTOTYPE = "prototype"
@@ -44,8 +33,7 @@ _BACKBONE_HELP = 'Masked LM, a folder or a hub name; "" for none'
 _SMOOTHING_HELP = "A word in one of the two counts only counts as 1 in the other"
 
 
-@entlm_cli.command("search")
-@one_line_errors()
+@command("search")
 def search_cli(
     annotated_path: Annotated[
         Path, arg("ANNOTATED", "Annotated file of any format that `convert` reads")
@@ -99,9 +87,9 @@ def search_cli(
     smoothing = smoothing and ranking == search.DATA_LM
     settings = search.SearchSettings(ranking, top_k, threshold, smoothing)
     given = [counts.read_counts(path) for path in lm_counts or []]
-    asked = {**asdict(settings), "method": method, "annotated": str(annotated_path)}
-    asked.update(backbone=backbone or None, lm_top_k=lm_top_k)
-    asked["lm_counts"] = [str(path) for path in lm_counts or []]
+    asked: Dict[str, Any] = {**asdict(settings), "method": method}
+    asked.update(annotated=str(annotated_path), backbone=backbone or None)
+    asked.update(lm_top_k=lm_top_k, lm_counts=[str(path) for path in lm_counts or []])
     _check_options(asked, save_counts is not None)
     outputs = [output_path, report_path(output_path), _rows_path(output_path)]
     outputs += [] if save_counts is None else [save_counts]
@@ -124,15 +112,20 @@ def search_cli(
     wanted: LabelWords = {ent.label_: [] for doc in docs for ent in doc.ents}
     words = choose_label_words(wanted, brought, found.words)
     taken = {label: words[label] for label in words if label not in found.labels}
-    echo_lines([*corpus.problems(), *_own_lines(taken, alone=not found.labels)])
+    end = ", which are taken" if found.labels else ": nothing is searched"
+    if taken:
+        echo_lines([f"The backbone has words of its own for {', '.join(taken)}{end}"])
+    echo_lines(f"  {label} {', '.join(taken[label])}" for label in taken)
+    echo_lines(corpus.problems())
     if not found.labels:
         _write(output_path, words)
         return
-    report = {"settings": asked, "sentences": corpus.docs, "words": corpus.words}
-    report["classes"] = found.report()
+    searched = {label: found.found[label] for label in found.labels}
+    classes = make_report(searched, settings, found.data, found.lm)
+    echo_lines(_lines(classes, top_k))
     rows = found.rows() if method == PROTOTYPE else {}
-    echo_lines(found.lines())
-    _write(output_path, words, report, rows)
+    size = {"sentences": corpus.docs, "words": corpus.words}
+    _write(output_path, words, {"settings": asked, **size, "classes": classes}, rows)
 
 
 def _check_options(asked: Dict[str, Any], save: bool) -> None:
@@ -158,7 +151,7 @@ def _check_outputs(paths: List[Path], sources: List[Path], overwrite: bool) -> N
 
 def _words_at_hand(data: Path, annotated: Path) -> Optional[LabelWords]:
     """Words of the data, or none where no text is annotated. None: search."""
-    check_data_folder(data)
+    check_folder(data)
     check_file(annotated)
     given = data / LABEL_WORDS_FILE
     if given.exists():
@@ -213,26 +206,19 @@ class _Search:
     def found(self) -> Dict[str, search.ClassSearch]:
         """What was found for all classes."""
         self.data, self.lm = counts.count_docs(self.docs), self.lm_counts
-        pieces = None
+        pieces = getattr(self.reader, "word_pieces", None)
         if self.reader is not None:
-            pieces, fold = self.reader.word_pieces, self.reader.fold_word
-            self.data = counts.fold_counts(self.data, fold)
-            self.lm = counts.fold_counts(self.lm, fold)
-        found = search.search_label_words(
-            self.data, self.lm, self.settings, get_pieces=pieces
-        )
-        if self.settings.uses_lm and casing_advice(self.data, self.lm):
-            echo_lines([casing_advice(self.data, self.lm)])
+            self.data = counts.fold_counts(self.data, self.reader.fold_word)
+            self.lm = counts.fold_counts(self.lm, self.reader.fold_word)
+        choose = partial(search.search_label_words, get_pieces=pieces)
+        found = choose(self.data, self.lm, self.settings)
+        if advice := casing_advice(self.data, self.lm):
+            echo_lines([advice])
         if not any(entry.chosen for entry in found.values()):
             report = make_report(found, self.settings, self.data, self.lm)
             reasons = "; ".join(f"{key}: {report[key]['advice']}" for key in found)
             raise LabelWordError(f"Found no label word for any class. {reasons}")
         return found
-
-    def report(self) -> Dict[str, Any]:
-        """What is known of the words that were asked for."""
-        found = {label: self.found[label] for label in self.labels}
-        return make_report(found, self.settings, self.data, self.lm)
 
     def rows(self) -> Dict[str, Any]:
         """Rows from features at the classes' words."""
@@ -242,33 +228,27 @@ class _Search:
         bar = partial(progress_bar, unit="batch")
         return find_prototypes(self.reader, self.docs, words, progress=bar)
 
-    def lines(self) -> List[str]:
-        """The words, and what is lacking."""
-        found = {label: self.found[label] for label in self.labels}
-        width = max(len(label) for label in found)
-        lines = [f"  {k:<{width}} {', '.join(found[k].words) or '-'}" for k in found]
-        for label, entry in self.report().items():
-            chosen = found[label].chosen
-            if entry["advice"]:
-                lacking = f"{len(chosen)} of {self.settings.top_k} words"
-                lines.append(f"{label} has {lacking}: {entry['advice']}")
-            several = [word for word in chosen if len(word.pieces or "1") > 1]
-            if several:
-                shown = [f"{w.word} [{' '.join(w.pieces or [])}]" for w in several]
-                more = ", ..." if len(shown) > MAX_SHOWN else ""
-                lines.append(
-                    f"{label}: {len(several)} words are no single piece of the "
-                    f"vocabulary: {', '.join(shown[:MAX_SHOWN])}{more}"
-                )
-        return lines
 
-
-def _own_lines(words: LabelWords, *, alone: bool) -> List[str]:
-    """The words that are the backbone's. alone (bool): Whether all are."""
-    end = ": nothing is searched" if alone else ", which are taken"
-    lines = [f"  {label} {', '.join(words[label])}" for label in words]
-    head = f"The backbone has words of its own for {', '.join(words)}{end}"
-    return [head, *lines] if words else []
+def _lines(classes: Dict[str, Any], top_k: int) -> List[str]:
+    """The words that were searched, and what is lacking. classes: As reported."""
+    width = max(len(label) for label in classes)
+    lines, more = [], []
+    for label, entry in classes.items():
+        words = [word["word"] for word in entry["words"]]
+        lines.append(f"  {label:<{width}} {', '.join(words) or '-'}")
+        if entry["advice"]:
+            more.append(f"{label} has {len(words)} of {top_k} words: {entry['advice']}")
+        pieces = {word["word"]: word.get("pieces", "1") for word in entry["words"]}
+        several = [f"{w} [{' '.join(pieces[w])}]" for w in words if len(pieces[w]) > 1]
+        if several:
+            shown = ", ".join(
+                several[:MAX_SHOWN] + ["..."] * (len(several) > MAX_SHOWN)
+            )
+            several_pieces = (
+                f"{len(several)} words are no single piece of the vocabulary"
+            )
+            more.append(f"{label}: {several_pieces}: {shown}")
+    return lines + more
 
 
 def _rows_path(path: Path) -> Path:
@@ -279,10 +259,10 @@ def _write(
     path: Path, words: LabelWords, report: Any = None, rows: Optional[Dict] = None
 ) -> None:
     """Write the words and what belongs to them; nothing of an earlier search stays."""
-    from ..label_words.prototypes import write_label_rows
+    from ..files.tensors import save_tensors
 
     with write_file(_rows_path(path)) as temporary:
-        write_label_rows(rows or {}, temporary)
+        save_tensors(temporary, rows or {})
     report_path(path).unlink(missing_ok=True)
     if report is not None:
         replace_file(report_path(path), dump_json(report))

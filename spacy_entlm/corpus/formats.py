@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Optional, Sequence
 
 from ..files.errors import DataError
+from ..files.text import unpacked_extension
 from .records import INLINE_MARKUP, split_columns
 from .tags import is_certain_tag
 
@@ -31,8 +32,7 @@ _N_LINES_SEEN = 20
 def format_from_name(path: Path, format: Optional[str]) -> Optional[str]:
     """Tell the format from what is asked for, or else from the file's extension.
 
-    path (Path): The file.
-    format (Optional[str]): One of FORMATS, "auto" or None.
+    path (Path): The file. format (Optional[str]): One of FORMATS, "auto" or None.
     RETURNS (Optional[str]): One of FORMATS, None if only the content can tell.
     RAISES (DataError): If the format or the extension is unknown.
     """
@@ -42,22 +42,21 @@ def format_from_name(path: Path, format: Optional[str]) -> Optional[str]:
                 f"unknown format {format!r}: choose auto, {', '.join(FORMATS)}"
             )
         return format
-    extension = path.suffix.lower()
-    if extension not in EXTENSIONS:
+    extension = unpacked_extension(path)
+    is_packed = extension != path.suffix.lower()
+    if extension not in EXTENSIONS or (is_packed and extension == ".spacy"):
         raise DataError(
-            f"unknown extension {path.suffix!r}: rename the file to one of "
-            f"{' '.join(EXTENSIONS)}, or name the format ({', '.join(FORMATS)})",
+            f"unknown extension {''.join(path.suffixes[-2:])!r}: rename the file to "
+            f"one of {' '.join(EXTENSIONS)} (text may be packed, .xz .gz), or name the "
+            f"format ({', '.join(FORMATS)})",
             path=path,
         )
     return EXTENSIONS[extension]
 
 
 def format_from_content(lines: Sequence[str], path: Path) -> str:
-    """Tell the format of a text file from its lines.
+    """Tell from its lines whether a text file is JSONL, INLINE or CONLL.
 
-    lines (Sequence[str]): Lines of the file.
-    path (Path): The file, for messages.
-    RETURNS (str): JSONL, INLINE or CONLL.
     RAISES (DataError): If it is none of these.
     """
     first = next((line for line in lines if line.strip()), "")

@@ -1,6 +1,5 @@
 """Annotated files of any supported format to spaCy Docs."""
 
-from itertools import chain
 from pathlib import Path
 from typing import (
     Any,
@@ -13,10 +12,12 @@ from typing import (
     Set,
     Tuple,
     Union,
+    cast,
 )
 
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
+from spacy.util import filter_spans
 
 from ..files.errors import DataError
 from ..files.text import check_file, read_bytes, read_lines
@@ -32,17 +33,14 @@ from .records import (
     parse_jsonl,
 )
 from .report import BLANK_WORDS, EMPTY_TEXTS, CorpusReport
-from .tags import find_prefixed, parse_tag, tags_to_entities
+from .tags import check_label, find_prefixed, parse_tag, tags_to_entities
 
 _EMPTY = "the file is empty: add annotated sentences"
 # Wraps what is gone through, eg to show a progress bar.
 Progress = Callable[[Sequence[Any]], Iterable[Any]]
 
-_PARSERS: Dict[str, Parser] = {
-    CONLL: parse_conll,
-    JSONL: parse_jsonl,
-    INLINE: parse_inline,
-}
+_PARSERS: Dict[str, Parser]
+_PARSERS = {CONLL: parse_conll, JSONL: parse_jsonl, INLINE: parse_inline}
 
 
 def read_docs(
@@ -72,7 +70,7 @@ def read_docs(
     format = format_from_name(path, format)
     report = CorpusReport()
     if format == SPACY:
-        docs = _filled_docs(read_docbin(path, nlp), report)
+        docs = _filled_docs(read_docbin(path, nlp), path, report)
     else:
         lines = [line for _, line in read_lines(path)]
         if not any(line.strip() for line in lines):
@@ -95,7 +93,6 @@ def read_docs(
 def read_docbin(path: Path, nlp: Language) -> List[Doc]:
     """Read all Docs of a DocBin, empty ones too, annotated or not.
 
-    path (Path): The file.
     RAISES (DataError): If it cannot be read, is no DocBin, or a damaged one.
     """
     data = read_bytes(path)
@@ -113,7 +110,13 @@ def read_docbin(path: Path, nlp: Language) -> List[Doc]:
         ) from error
 
 
-def _filled_docs(docs: List[Doc], report: CorpusReport) -> List[Doc]:
+def _filled_docs(docs: List[Doc], path: Path, report: CorpusReport) -> List[Doc]:
+    for number, doc in enumerate(docs, 1):
+        try:
+            for ent in doc.ents:
+                check_label(ent.label_)
+        except ValueError as error:
+            raise DataError(f"doc {number}: {error}", path=path) from error
     filled = [doc for doc in docs if len(doc)]
     _count(report, EMPTY_TEXTS, len(docs) - len(filled))
     return filled
@@ -127,8 +130,8 @@ def _build_docs(
     progress: Optional[Progress],
 ) -> List[Doc]:
     word_records = [record for record in records if isinstance(record, WordRecord)]
-    prefixed = find_prefixed(chain.from_iterable(r.tags for r in word_records))
-    _check_tags(word_records, prefixed, path)
+    prefixed = find_prefixed(tag for record in word_records for tag in record.tags)
+    _check_labels(records, prefixed, path)
     docs = []
     for record in records if progress is None else progress(records):
         try:
@@ -149,18 +152,26 @@ def _build_docs(
     return docs
 
 
-def _check_tags(
-    records: Iterable[WordRecord], prefixed: Optional[str], path: Path
+def _check_labels(
+    records: Iterable[Record], prefixed: Optional[str], path: Path
 ) -> None:
-    known = set()
+    known: Set[Tuple[bool, str]] = set()
     for record in records:
-        for tag, line in zip(record.tags, record.lines):
-            if tag not in known:
-                try:
-                    parse_tag(tag, prefixed)
-                except ValueError as error:
-                    raise DataError(str(error), path=path, line=line) from error
-                known.add(tag)
+        is_words = isinstance(record, WordRecord)
+        if isinstance(record, WordRecord):
+            given = list(zip(record.tags, record.lines))
+        else:
+            given = [(span.label, record.line) for span in record.spans]
+        for value, line in given:
+            if (is_words, value) in known:
+                continue
+            try:
+                label = parse_tag(value, prefixed).label if is_words else value
+                if label or not is_words:
+                    check_label(label)
+            except ValueError as error:
+                raise DataError(str(error), path=path, line=line) from error
+            known.add((is_words, value))
 
 
 def _word_doc(
@@ -172,7 +183,8 @@ def _word_doc(
         return None
     doc = Doc(nlp.vocab, words=[record.words[i] for i in kept])
     spans, missing = tags_to_entities([record.tags[i] for i in kept], prefixed)
-    _set_entities(doc, [Span(doc, *span) for span in spans], missing)
+    entities = [Span(doc, *span) for span in spans]
+    doc.set_ents(entities, missing=[doc[i : i + 1] for i in missing])
     return doc
 
 
@@ -180,7 +192,8 @@ def _text_doc(record: TextRecord, nlp: Language, report: CorpusReport) -> Option
     if not record.text.strip():
         return None
     doc = nlp.make_doc(record.text)
-    longest = _longest_spans(record.spans)
+    # Offsets of characters serve as well as those of words.
+    longest: List[CharSpan] = cast(Any, filter_spans)(record.spans)
     report.overlapping += len(record.spans) - len(longest)
     entities: List[Span] = []
     missing: Set[int] = set()
@@ -197,21 +210,8 @@ def _text_doc(record: TextRecord, nlp: Language, report: CorpusReport) -> Option
         )
         if touched is not None:
             missing.update(range(touched.start, touched.end))
-    _set_entities(doc, entities, sorted(missing))
+    doc.set_ents(entities, missing=[doc[i : i + 1] for i in sorted(missing)])
     return doc
-
-
-def _longest_spans(spans: Iterable[CharSpan]) -> List[CharSpan]:
-    """Keep the longest of overlapping spans, of equally long ones the first."""
-    kept: List[CharSpan] = []
-    for span in sorted(spans, key=lambda s: (s.start - s.end, s.start)):
-        if all(span.end <= other.start or other.end <= span.start for other in kept):
-            kept.append(span)
-    return sorted(kept)
-
-
-def _set_entities(doc: Doc, entities: List[Span], missing: Iterable[int]) -> None:
-    doc.set_ents(entities, missing=[doc[i : i + 1] for i in missing])
 
 
 def _count(report: CorpusReport, reason: str, count: int) -> None:

@@ -21,6 +21,10 @@ from .report import NOT_ACCEPTED, CorpusReport
 from .tags import MISSING_FORMS, is_certain_tag
 
 INLINE_MARKUP = re.compile(r"\[([^\[\]]+)\]\(([^\W\d_][\w-]*)\)")
+# The spans of a text: Prodigy's and ours, spaCy's, doccano's.
+SPAN_KEYS = ("spans", "entities", "label", "labels")
+# Lists that say nothing about entities.
+_OTHER_LISTS = ("text", "tokens", "meta", "id", "Comments", "comments")
 DOCSTART = "-DOCSTART-"
 # Ids and other remarks before a sentence ("# id 17", "# text = ..."), as CoNLL-U and
 # later shared tasks have them; a word "#" has a tag behind it, not a key.
@@ -64,9 +68,6 @@ def parse_conll(
 ) -> List[WordRecord]:
     """Read sentences in columns, separated by blank lines.
 
-    lines (Sequence[str]): Lines of the file.
-    path (Path): The file, for messages.
-    report (CorpusReport): Not changed: columns leave nothing to skip.
     RETURNS (List[WordRecord]): One per sentence; the word is taken from the first
         column and the tag from the last, or the reverse (see is_tag_first).
     RAISES (DataError): If the number of columns changes, or there is only one.
@@ -87,20 +88,14 @@ def parse_conll(
 
 
 def split_columns(lines: Sequence[str]) -> List[List[Row]]:
-    """Split lines into sentences and columns.
-
-    lines (Sequence[str]): Lines of the file.
-    RETURNS (List[List[Row]]): Per sentence, line numbers with the columns' values.
-    """
-    sentences: List[List[Row]] = []
-    sentence: List[Row] = []
+    """Split lines into sentences: line numbers with the columns' values."""
+    sentences: List[List[Row]] = [[]]
     tabbed: Optional[bool] = None
     for number, line in enumerate(lines, 1):
-        is_comment = not sentence and _COMMENT.match(line)
+        is_comment = not sentences[-1] and _COMMENT.match(line)
         if not line.strip() or is_comment or DOCSTART in line.split():
-            if sentence:
-                sentences.append(sentence)
-                sentence = []
+            if sentences[-1]:
+                sentences.append([])
             continue
         if tabbed is None:
             tabbed = "\t" in line
@@ -108,19 +103,13 @@ def split_columns(lines: Sequence[str]) -> List[List[Row]]:
             columns = [value.strip() for value in line.split("\t")]
         else:
             columns = _COLUMN_GAP.split(line.strip(" \t"))
-        sentence.append((number, columns))
-    if sentence:
-        sentences.append(sentence)
-    return sentences
+        sentences[-1].append((number, columns))
+    return [sentence for sentence in sentences if sentence]
 
 
 def is_tag_first(rows: Sequence[Row]) -> bool:
-    """Tell whether the first column holds the tags, as in the MIT corpora.
-
-    rows (Sequence[Row]): Line numbers with the columns' values.
-    RETURNS (bool): True if all first values look like tags (bare class names do not)
-        and the last ones do not.
-    """
+    """Tell whether the first column holds the tags, as in the MIT corpora: all of its
+    values look like tags (bare class names do not) and those of the last do not."""
 
     def all_tags(column: int) -> bool:
         values = {columns[column] for _, columns in rows} - MISSING_FORMS
@@ -152,10 +141,9 @@ def _check_columns(rows: Sequence[Row], path: Path) -> None:
 def parse_jsonl(lines: Sequence[str], path: Path, report: CorpusReport) -> List[Record]:
     """Read JSON lines, of words with tags or of texts with spans.
 
-    lines (Sequence[str]): Lines of the file; blank ones are passed over.
-    path (Path): The file, for messages.
-    report (CorpusReport): Gets the count of lines the annotator did not accept.
-    RETURNS (List[Record]): One per line accepted.
+    report (CorpusReport): Gets the counts of lines that the annotator did not accept,
+        and of keys whose lists are not read.
+    RETURNS (List[Record]): One per line accepted; blank ones are passed over.
     RAISES (DataError): If a line is no JSON object, or lacks what it must have.
     """
     records: List[Record] = []
@@ -167,34 +155,52 @@ def parse_jsonl(lines: Sequence[str], path: Path, report: CorpusReport) -> List[
             report.skipped[NOT_ACCEPTED] += 1
             continue
         try:
-            records.append(_parse_entry(entry, number))
+            record, read = _parse_entry(entry, number)
         except ValueError as error:
             raise DataError(str(error), path=path, line=number) from error
+        records.append(record)
+        report.unread.update(
+            key
+            for key, value in entry.items()
+            if isinstance(value, list)
+            and value
+            and key[:1] != "_"
+            and key not in (read, *_OTHER_LISTS)
+        )
     return records
 
 
-def _parse_entry(entry: Dict[str, Any], number: int) -> Record:
+def _parse_entry(entry: Dict[str, Any], number: int) -> Tuple[Record, str]:
+    """A line's record, and the key of its annotation."""
     text = entry.get("text")
     if isinstance(text, list):
-        words = _strings(text, "text")
         if "label" not in entry:
             raise ValueError(f'a list of words without "label" ({list(entry)})')
-        tags = _strings(entry["label"], "label")
+        words, tags = (_strings(entry[key], key) for key in ("text", "label"))
         if len(words) != len(tags):
             raise ValueError(
                 f'{len(words)} words in "text" but {len(tags)} tags in "label": give '
                 "one tag per word"
             )
-        return WordRecord(words, tags, [number] * len(words))
+        return WordRecord(words, tags, [number] * len(words)), "label"
     if isinstance(text, str):
-        spans = entry.get("spans") or []
-        if not isinstance(spans, list):
-            raise ValueError(f'"spans" must be a list, not {spans!r}')
-        return TextRecord(text, [_parse_span(span, text) for span in spans], number)
+        key = next((key for key in SPAN_KEYS if _holds_spans(entry, key)), "spans")
+        spans = [_parse_span(span, text) for span in entry.get(key) or []]
+        return TextRecord(text, spans, number), key
     raise ValueError(
         f'no "text" that is a string or a list of words (keys: {list(entry)}): write '
         '{"text": [words], "label": [tags]} or {"text": "...", "spans": [...]}'
     )
+
+
+def _holds_spans(entry: Dict[str, Any], key: str) -> bool:
+    value = entry.get(key)
+    first = value[0] if isinstance(value, list) and value else value
+    if "label" in key and isinstance(first, str):
+        return False  # classes of the text
+    if value and not isinstance(value, list):
+        raise ValueError(f'"{key}" must be a list of spans, not {value!r}')
+    return bool(value)
 
 
 def _strings(values: Any, key: str) -> List[str]:
@@ -207,13 +213,20 @@ def _strings(values: Any, key: str) -> List[str]:
 
 
 def _parse_span(span: Any, text: str) -> CharSpan:
-    if not isinstance(span, dict):
-        raise ValueError(f"span {span!r} is not a JSON object")
-    start, end, label = span.get("start"), span.get("end"), span.get("label")
+    if isinstance(span, list) and len(span) == 3:
+        start, end, label = span
+    elif isinstance(span, dict):
+        start, end = (span.get(k, span.get(f"{k}_offset")) for k in ("start", "end"))
+        label = span.get("label")
+    else:
+        raise ValueError(
+            f"span {span!r} is neither an object of start, end and label nor a list "
+            "of these"
+        )
     # type() and not isinstance(): true and false are no offsets.
     if type(start) is not int or type(end) is not int:
         raise ValueError(f'span {span!r} needs whole numbers "start" and "end"')
-    if not isinstance(label, str) or not label.strip():
+    if not isinstance(label, str):
         raise ValueError(f'span {span!r} needs a "label" that is a string')
     if not 0 <= start < end <= len(text):
         raise ValueError(
@@ -228,9 +241,6 @@ def parse_inline(
 ) -> List[TextRecord]:
     """Read one sentence a line with its entities marked [like this](LABEL).
 
-    lines (Sequence[str]): Lines of the file; blank ones are passed over.
-    path (Path): The file, for messages.
-    report (CorpusReport): Not changed: a line of text leaves nothing to skip.
     RETURNS (List[TextRecord]): The texts without markup, with spans.
     RAISES (DataError): If a bracket is closed but no label follows.
     """
@@ -247,9 +257,8 @@ def parse_inline(
 
 
 def strip_markup(line: str) -> Tuple[str, List[CharSpan]]:
-    """Take the markup out of a line.
+    """Take the markup out of a line, eg "[Angela Ruiz](PER) flew to [Lima](LOC)."
 
-    line (str): Eg "[Angela Ruiz](PER) flew to [Lima](LOC)."
     RETURNS (Tuple[str, List[CharSpan]]): The text, and the spans in it.
     RAISES (ValueError): If a bracket is closed but no label follows.
     """

@@ -17,13 +17,13 @@ N_EXAMPLES = 5
 class CorpusReport:
     """Counts of what was read.
 
-    docs (int): Docs, mostly sentences.
-    words (int): Tokens in them.
+    docs (int): Docs, mostly sentences. words (int): Tokens in them.
     entities (Counter[str]): Entities per class.
     misaligned (Counter[str]): Per class, spans that do not fall on token boundaries.
     misaligned_examples (List[str]): The first of these, with their text and line.
     overlapping (int): Spans left out because a longer one overlaps them.
     skipped (Counter[str]): What was left out, per reason.
+    unread (Counter[str]): Keys of JSON lines with lists that are not known.
     """
 
     docs: int = 0
@@ -33,45 +33,37 @@ class CorpusReport:
     misaligned_examples: List[str] = field(default_factory=list)
     overlapping: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
+    unread: Counter[str] = field(default_factory=Counter)
 
     def count_docs(self, docs: Iterable[Doc]) -> None:
-        """Add Docs that were read, their words and their entities.
-
-        docs (Iterable[Doc]): With their entities in doc.ents.
-        """
+        """Add Docs that were read, their words and their entities."""
         for doc in docs:
             self.docs += 1
             self.words += len(doc)
             self.entities.update(ent.label_ for ent in doc.ents)
 
     def add_misaligned(self, label: str, example: str) -> None:
-        """Add a span that does not fall on token boundaries.
-
-        label (str): The class of the span.
-        example (str): Its text and place; the first few are kept.
-        """
+        """Add a span that does not fall on token boundaries; the first few examples,
+        text and place, are kept."""
         self.misaligned[label] += 1
         if len(self.misaligned_examples) < N_EXAMPLES:
             self.misaligned_examples.append(example)
 
     def lines(self) -> List[str]:
-        """Render the report for people.
-
-        RETURNS (List[str]): Short lines; what did not occur is not mentioned.
-        """
-        n_entities = sum(self.entities.values())
-        lines = [f"{self.docs:,} docs, {self.words:,} words, {n_entities:,} entities"]
-        return lines + format_counts(self.entities) + self.problems()
+        """Render the report in short lines; what did not occur is not mentioned."""
+        n_entities = self.entities.total()
+        return [
+            f"{self.docs:,} docs, {self.words:,} words, {n_entities:,} entities",
+            *format_counts(self.entities),
+            *self.problems(),
+        ]
 
     def problems(self) -> List[str]:
-        """Render what could not be used.
-
-        RETURNS (List[str]): Short lines, none if all was used.
-        """
+        """Render what could not be used, in short lines."""
         lines = []
         if self.misaligned:
             lines.append(
-                f"{sum(self.misaligned.values()):,} spans do not fall on token "
+                f"{self.misaligned.total():,} spans do not fall on token "
                 "boundaries; their words count as not annotated"
             )
             lines += format_counts(self.misaligned)
@@ -80,14 +72,12 @@ class CorpusReport:
             lines.append(f"{self.overlapping:,} spans overlap a longer one: left out")
         for reason, count in sorted(self.skipped.items()):
             lines.append(f"{count:,} {reason}: left out")
+        for key, count in sorted(self.unread.items()):
+            lines.append(f"{count:,} lines have a list {key!r}, which is not read")
         return lines
 
 
 def format_counts(counts: Counter[str]) -> List[str]:
-    """Render counts per class, one line each, in the order of the classes' names.
-
-    counts (Counter[str]): Class to count.
-    RETURNS (List[str]): Indented lines, the counts in one column.
-    """
+    """Render counts per class: a line each, indented, in the order of their names."""
     width = max((len(label) for label in counts), default=0)
     return [f"  {label:<{width}} {counts[label]:,}" for label in sorted(counts)]

@@ -39,10 +39,9 @@ def sample_exact(
     """Draw sentences that hold exactly K entities of every class.
 
     The sentences are shuffled and taken in turn unless a class would go over K, until
-    all classes have K. If that fails, up to MAX_SHUFFLES shuffles are tried, and then
-    as many in which the sentences of rare classes come first. If these fail, an integer
-    program finds a sample, if there is one. The classes are all labels in docs. Docs
-    with missing annotation are left out.
+    all classes have K: up to MAX_SHUFFLES times, and as often with the sentences of
+    rare classes first. If that fails, an integer program finds a sample, if there is
+    one. The classes are all labels in docs. Docs with missing annotation are left out.
 
     docs (Iterable[Doc]): Annotated sentences.
     shots (int): K, entities per class, at least 1.

@@ -21,6 +21,8 @@ _PREFIXED = re.compile(r"([BILUES])-(\S.*)", re.DOTALL)
 # One letter and a separator: meant as a prefix, but none that we know.
 _OTHER_PREFIX = re.compile(r"[A-Z][-_:/]|[bi][-_:/]")
 _BARE_LABEL = re.compile(r"[^\W\d_][\w\-./&+]*")
+_PREFIX_ONLY = re.compile(r"[BILUES]-")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 # BIOES names the end and the single word otherwise than BILUO.
 _CANONICAL = {"E": "L", "S": "U"}
 _HELP = (
@@ -44,27 +46,20 @@ class Entities(NamedTuple):
 
 
 def find_prefixed(tags: Iterable[str]) -> Optional[str]:
-    """Find a tag with a prefix, which tells BIO, BILUO and BIOES from IO.
-
-    tags (Iterable[str]): All tags of a file.
-    RETURNS (Optional[str]): The first such tag, None in the IO scheme.
-    """
+    """Find the first of a file's tags that has a prefix, which tells BIO, BILUO and
+    BIOES from IO; None in the IO scheme."""
     return next((tag for tag in tags if _PREFIXED.fullmatch(tag)), None)
 
 
 def is_certain_tag(value: str) -> bool:
     """Tell whether a value can hardly be a word: O, or a letter, a dash and a class.
-
-    value (str): A column's value.
-    RETURNS (bool): False for bare class names too, which look like words.
-    """
+    Bare class names look like words."""
     return value == OUTSIDE or re.fullmatch(r"[A-Z]-\S+", value) is not None
 
 
 def parse_tag(tag: str, prefixed: Optional[str]) -> Tag:
     """Take a tag apart.
 
-    tag (str): The tag as it stands in the file.
     prefixed (Optional[str]): A prefixed tag of the same file, None if it is IO.
     RETURNS (Tag): BIOES is given as BILUO, a bare class name as I.
     RAISES (ValueError): If the tag has none of the known forms.
@@ -86,6 +81,21 @@ def parse_tag(tag: str, prefixed: Optional[str]) -> Tag:
             f"write B-{tag} and I-{tag}, or rename the class {prefixed!r}"
         )
     return Tag("I", tag)
+
+
+def check_label(label: str) -> None:
+    """Check that a class can be told from others in every file that we write.
+
+    RAISES (ValueError): If it is empty, means "no entity", is nothing but a prefix, or
+        holds line breaks, tabs or the like.
+    """
+    if (
+        label in (OUTSIDE, MISSING, "")
+        or label != label.strip()
+        or _PREFIX_ONLY.fullmatch(label)
+        or _CONTROL.search(label)
+    ):
+        raise ValueError(f"{label!r} is no class of entities: rename it, eg to PER")
 
 
 def tags_to_entities(tags: Sequence[str], prefixed: Optional[str]) -> Entities:
@@ -119,11 +129,7 @@ def tags_to_entities(tags: Sequence[str], prefixed: Optional[str]) -> Entities:
 
 
 def doc_to_tags(doc: Doc) -> List[str]:
-    """Write the entities of a Doc as BIO tags.
-
-    doc (Doc): With its entities in doc.ents.
-    RETURNS (List[str]): One tag per token, MISSING where there is no annotation.
-    """
+    """Write the entities of a Doc as BIO tags, MISSING where it has no annotation."""
     tags = []
     for token in doc:
         if token.ent_iob_ == "":

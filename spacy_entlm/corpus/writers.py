@@ -15,7 +15,6 @@ OUTPUT_EXTENSIONS = (".spacy", ".jsonl")
 def check_extension(path: Path) -> None:
     """Check that a file of this name can be written.
 
-    path (Path): The output file.
     RAISES (DataError): If its extension is none of OUTPUT_EXTENSIONS.
     """
     if path.suffix not in OUTPUT_EXTENSIONS:
@@ -29,8 +28,6 @@ def check_extension(path: Path) -> None:
 def write_docs(docs: Iterable[Doc], path: Path) -> None:
     """Write Docs as a DocBin (.spacy) or as JSON lines of words and BIO tags (.jsonl).
 
-    docs (Iterable[Doc]): With their entities in doc.ents.
-    path (Path): The output file; its extension gives the format.
     RAISES (DataError): If its extension is none of OUTPUT_EXTENSIONS.
     """
     check_extension(path)

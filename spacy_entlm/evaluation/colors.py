@@ -4,7 +4,7 @@ from typing import Any, Dict, Iterable, Union
 
 from spacy.language import Language
 
-# "Light" of Paul Tol's colour schemes: dark text is readable on each of them, and people
+# "Light" of Paul Tol's colour schemes: dark text is readable on each, and people
 # with impaired colour vision can tell them apart.
 PALETTE = (
     *("#77aadd", "#ee8866", "#eedd88", "#ffaabb", "#99ddff"),

@@ -5,18 +5,15 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import select_autoescape
-from markupsafe import Markup
 
 # Not allowed in HTML: control characters except white space, and lone surrogates.
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 NOTHING = "–"
 
 
-def printable(value: Any) -> Any:
-    """A value; a text without the characters that no page may hold."""
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", value)
-    return value
+def printable(text: str) -> str:
+    """A text with a mark for each character that no page may hold."""
+    return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def number(value: Any) -> str:
@@ -37,10 +34,9 @@ def render_page(template: str, **values: Any) -> str:
         loader=PackageLoader("spacy_entlm", "evaluation/templates"),
         autoescape=select_autoescape(["html"]),
         undefined=StrictUndefined,
-        finalize=printable,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
     environment.filters["number"] = number
-    return environment.get_template(template).render(values)
+    return printable(environment.get_template(template).render(values))

@@ -28,6 +28,36 @@ _WRITING, _COMPLETE = ".writing", ".complete"
 _N_READS = 100
 
 
+def check_folder(folder: Path) -> None:
+    """RAISES (DataError): If there is no such folder."""
+    if not folder.is_dir():
+        raise DataError("is no folder: check the path", path=folder)
+
+
+def check_output_folder(
+    folder: Path, *, source: Optional[Path] = None, overwrite: bool
+) -> None:
+    """Check before long work that an output folder may be written.
+
+    folder (Path): The folder.
+    source (Optional[Path]): The input, which must not be the same folder.
+    overwrite (bool): Whether files that an earlier run wrote may be replaced.
+    RAISES (DataError): If it may not.
+    """
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise DataError("is a file: name a folder for the output", path=folder)
+    if source is not None and source.exists() and folder.samefile(source):
+        raise DataError("is the input too: choose another output", path=folder)
+    if any(folder.iterdir()) and not overwrite:
+        raise DataError(
+            "is not empty: choose another folder, or replace what an earlier run wrote "
+            "there with --overwrite",
+            path=folder,
+        )
+
+
 @contextmanager
 def write_folder(folder: Path, *, keep: Collection[str] = ()) -> Iterator[Path]:
     """Give an empty folder, whose files take the place of those that an earlier call

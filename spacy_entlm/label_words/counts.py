@@ -1,17 +1,19 @@
 """Counts of words per class: of Docs, their sums, and their files."""
 
-import json
 from collections import Counter
 from pathlib import Path
-from typing import Any, Callable, Collection, Iterable, Iterator, Tuple, Union
+from typing import Callable, Collection, Dict, Iterable, Iterator, Tuple, Union
 
+from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 from spacy.tokens import Doc
 
+from ..files.errors import DataError
+from ..files.json_lines import dump_json, read_json
 from .search import OUTSIDE, Counts, count_words
-from .words import LabelWordError
 
 TAG_PREFIXES = ("B-", "I-")
 VALUE_SHOWN = 40
+_FORM = TypeAdapter(Dict[str, Dict[str, NonNegativeInt]])
 
 
 def count_docs(docs: Iterable[Doc]) -> Counts:
@@ -78,52 +80,29 @@ def read_counts(path: Union[str, Path]) -> Counts:
 
     path (Union[str, Path]): The file.
     RETURNS (Dict[str, Counter]): Word -> count per class.
-    RAISES (LabelWordError): If the file is missing, no JSON, or holds something else.
+    RAISES (DataError): If the file is missing, no JSON, or holds something else.
     """
     path = Path(path)
     try:
-        data = json.loads(path.read_text(encoding="utf8"))
-    except (OSError, UnicodeDecodeError) as err:
-        raise LabelWordError(f"Cannot read counts from {path}: {err}") from err
-    except json.JSONDecodeError as err:
-        raise LabelWordError(f"{path} is not valid JSON: {err}") from err
-    if not isinstance(data, dict):
-        raise _wrong_form(path, "the file", data)
-    counts: Counts = {}
-    for label, words in data.items():
-        if not isinstance(words, dict):
-            raise _wrong_form(path, repr(label), words)
-        for word, count in words.items():
-            if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-                raise _wrong_form(path, f"{label!r}, {word!r}", count)
-        if label.strip():
-            counts[label] = Counter(words)
-        elif words:
-            raise LabelWordError(
-                f"{path}: a label is empty, but has {len(words)} words"
-            )
-    return counts
+        counts = _FORM.validate_python(read_json(path), strict=True)
+    except ValidationError as err:
+        first = err.errors()[0]
+        place = ", ".join(repr(key) for key in first["loc"]) or "the file"
+        raise DataError(
+            f'holds no counts of the form {{"PER": {{"word": 3}}}}: {place} is '
+            f"{str(first['input'])[:VALUE_SHOWN]!r}",
+            path=path,
+        ) from err
+    unnamed = [words for label, words in counts.items() if not label.strip()]
+    if any(unnamed):
+        raise DataError("a label is empty, but has words", path=path)
+    return {label: Counter(words) for label, words in counts.items() if label.strip()}
 
 
 def write_counts(counts: Counts, path: Path) -> None:
-    """Write counts of words per class as JSON, one class a line.
+    """Write counts of words per class as JSON.
 
     counts (Dict[str, Counter]): Word -> count per class.
     path (Path): The file.
     """
-    lines = [
-        f"{json.dumps(label, ensure_ascii=False)}: "
-        f"{json.dumps(dict(counter), ensure_ascii=False)}"
-        for label, counter in counts.items()
-    ]
-    path.write_text("{" + ",\n ".join(lines) + "}\n", encoding="utf8")
-
-
-def _wrong_form(path: Path, place: str, value: Any) -> LabelWordError:
-    shown = str(value)
-    if len(shown) > VALUE_SHOWN:
-        shown = f"{shown[:VALUE_SHOWN]}..."
-    return LabelWordError(
-        f'{path} holds no counts of the form {{"PER": {{"word": 3}}}}: {place} is '
-        f"{type(value).__name__} {shown!r}"
-    )
+    path.write_bytes(dump_json(counts))

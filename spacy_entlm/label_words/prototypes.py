@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Dict, Iterable, Optional
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save
 from spacy.tokens import Doc
 from spacy.training.batchers import minibatch_by_words
 
+from ..files.errors import DataError
+from ..files.tensors import load_tensors
 from .reader import CHUNK_WORDS, Progress, Reader, word_classes
 from .rows import initial_row
-from .words import LabelWordError, LabelWords, label_word_pieces
+from .words import LabelWords, label_word_pieces
 
 LabelRows = Dict[str, torch.Tensor]
 
@@ -64,29 +64,18 @@ def find_prototypes(
     return rows
 
 
-def write_label_rows(rows: LabelRows, path: Path) -> None:
-    """Write rows as safetensors, one tensor a class; there may be none.
-
-    rows (Dict[str, Tensor]): From `find_prototypes`. path (Path): The file.
-    """
-    # Not `save_file`, whose files only their owner may read.
-    path.write_bytes(save({key: row.cpu().contiguous() for key, row in rows.items()}))
-
-
 def read_label_rows(path: Path, width: int) -> LabelRows:
-    """Read what `write_label_rows` wrote.
+    """Read rows of classes.
 
     path (Path): The file. width (int): That of the backbone's features.
-    RAISES (LabelWordError): If the file is missing, broken, or of another backbone.
+    RAISES (DataError): If the file is missing, broken, or of another backbone.
     """
-    try:
-        rows = load_file(path)
-    except (OSError, SafetensorError) as err:
-        raise LabelWordError(f"Cannot read label rows from {path}: {err}") from err
+    rows = load_tensors(path)
     for label, row in rows.items():
         if tuple(row.shape) != (width,) or not row.is_floating_point():
-            raise LabelWordError(
-                f"{path}: the row of {label!r} has the form {tuple(row.shape)}, and "
-                f"the backbone's have ({width},): search them again with this backbone"
+            raise DataError(
+                f"the row of {label!r} has the form {tuple(row.shape)}, and the "
+                f"backbone's have ({width},): search them again with this backbone",
+                path=path,
             )
     return {label: row.float() for label, row in rows.items()}

@@ -1,9 +1,10 @@
 """The label-word map {"PER": ["Michael", ...], ...}: read, check, word-piece ids."""
 
-import json
 import logging
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Sequence, Union
+
+from ..files.json_lines import read_json
 
 logger = logging.getLogger("spacy.entlm")
 
@@ -54,17 +55,11 @@ def read_label_words(path: Union[str, Path], *, tags: bool = True) -> LabelWords
 
     path (Union[str, Path]): The file. tags (bool): As in `check_label_words`.
     RETURNS (Dict[str, List[str]]): Words per class.
-    RAISES (LabelWordError): If the file is missing, no JSON, or no such map.
+    RAISES (DataError): If the file is missing, or no JSON.
+        (LabelWordError): If it holds no such map.
     """
-    path = Path(path)
     try:
-        data = json.loads(path.read_text(encoding="utf8"))
-    except (OSError, UnicodeDecodeError) as err:
-        raise LabelWordError(f"Cannot read label words from {path}: {err}") from err
-    except json.JSONDecodeError as err:
-        raise LabelWordError(f"{path} is not valid JSON: {err}") from err
-    try:
-        return check_label_words(data, tags=tags)
+        return check_label_words(read_json(Path(path)), tags=tags)
     except LabelWordError as err:
         raise LabelWordError(f"{path}: {err}") from err
 

@@ -27,8 +27,7 @@ _JOINERS = frozenset("\u200c\u200d")
 class Entry(NamedTuple):
     """A name of a lexicon.
 
-    name (str): The name, as it is spelled.
-    label (str): Its class.
+    name (str): The name, as it is spelled. label (str): Its class.
     weight (Optional[float]): How strongly the name stands for that class, 0 or more:
         of several labels of a name the heaviest counts. None is as light as 0.
     source (str): Where the name comes from, "" if that is not known.
@@ -58,12 +57,7 @@ class LexiconReport:
     examples: Dict[str, List[str]] = field(default_factory=dict)
 
     def leave_out(self, reason: str, value: str, line: Optional[int] = None) -> None:
-        """Count an entry that is left out.
-
-        reason (str): Why.
-        value (str): The entry; the first few are kept.
-        line (Optional[int]): Its line, counted from 1.
-        """
+        """Count an entry that is left out; the first few are kept as examples."""
         self.left_out[reason] += 1
         examples = self.examples.setdefault(reason, [])
         if len(examples) < N_EXAMPLES:
@@ -81,10 +75,7 @@ class LexiconReport:
             mine += examples[: N_EXAMPLES - len(mine)]
 
     def problems(self) -> List[str]:
-        """Render what was left out.
-
-        RETURNS (List[str]): Short lines, none if all was taken.
-        """
+        """Render what was left out, in short lines."""
         lines = []
         if self.duplicates:
             lines.append(f"{self.duplicates:,} duplicates: kept once")
@@ -103,7 +94,6 @@ class LexiconReport:
 def clean_name(name: str) -> Tuple[str, Optional[str]]:
     """Tidy the blanks of a name, and say whether it can be used.
 
-    name (str): The name as it stands in a file.
     RETURNS (Tuple[str, Optional[str]]): The name with single blanks and without
         invisible marks, and why it is left out, None if it is not.
     """
@@ -133,12 +123,9 @@ def _is_visible(char: str) -> bool:
 def merge_entries(
     lexicons: Iterable[Iterable[Entry]],
 ) -> Tuple[List[Entry], LexiconReport]:
-    """Put lexicons together.
+    """Put lexicons together. A name that comes more than once under a label is kept
+    once, the heaviest of them and of equals the first.
 
-    A name that comes more than once under a label is kept once, the heaviest of them
-    and of equals the first: a lexicon merged with itself stays as it is.
-
-    lexicons (Iterable[Iterable[Entry]]): The lexicons.
     RETURNS (Tuple[List[Entry], LexiconReport]): The entries in the order in which the
         names first come, and counts of labels and duplicates.
     """
@@ -157,27 +144,20 @@ def add_entry(
     """Add an entry, or count it if its name is there under the same label.
 
     entries (Dict[Tuple[str, str], Entry]): By name and label; changed in place.
-    entry (Entry): The entry.
-    report (LexiconReport): Its duplicates are counted up.
     """
     key = (entry.name, entry.label)
-    known = entries.get(key)
-    if known is None:
+    if key not in entries:
         entries[key] = entry
         return
     report.duplicates += 1
-    # Which is heavier; -1, as any weight given is more than none given.
-    if _weigh(entry.weight, none=-1.0) > _weigh(known.weight, none=-1.0):
+    # -1, as any weight given is more than none given.
+    if _weigh(entry.weight, none=-1.0) > _weigh(entries[key].weight, none=-1.0):
         entries[key] = entry
 
 
 def choose_label(weights: Mapping[str, Optional[float]]) -> Optional[str]:
-    """Choose the label of a name.
-
-    weights (Mapping[str, Optional[float]]): Its labels with their weights.
-    RETURNS (Optional[str]): The only label, or the one that is heavier than all
-        others, None if there is none such.
-    """
+    """Choose the only label of a name, or the one that is heavier than all others;
+    None if there is none such."""
     if len(weights) == 1:
         return next(iter(weights))
     ranked = sorted(weights, key=lambda label: _weigh(weights[label]), reverse=True)
@@ -190,11 +170,7 @@ def _weigh(weight: Optional[float], *, none: float = 0.0) -> float:
 
 
 def find_ambiguous(entries: Sequence[Entry]) -> Dict[str, Dict[str, Optional[float]]]:
-    """Find the names that stand under several labels.
-
-    entries (Sequence[Entry]): A lexicon without duplicates.
-    RETURNS (Dict[str, Dict[str, Optional[float]]]): Name -> label -> weight.
-    """
+    """Find the names that stand under several labels: name -> label -> weight."""
     counts = Counter(entry.name for entry in entries)
     several: Dict[str, Dict[str, Optional[float]]] = defaultdict(dict)
     for entry in entries:

@@ -14,11 +14,10 @@ _NO_LABELS = frozenset({"O", "-"})
 
 
 def read_label_map(values: Iterable[str]) -> Dict[str, str]:
-    """Read a label map from pairs and files.
+    """Read a label map, type -> label, from pairs and files.
 
     values (Iterable[str]): Each is a JSON file {"PERSON": "PER", ...}, or a pair
         "PERSON=PER", or several pairs with blanks or commas between them.
-    RETURNS (Dict[str, str]): Type -> label.
     RAISES (DataError): If a value is neither, or a type has two labels.
     """
     label_map: Dict[str, str] = {}
@@ -58,10 +57,8 @@ def _read_pairs(path: Path) -> Dict[str, str]:
 
 
 def check_label(label: str) -> str:
-    """Check that a label can be the class of an entity.
+    """Give a label back if it can be the class of an entity.
 
-    label (str): The label.
-    RETURNS (str): The same.
     RAISES (DataError): If it is empty, holds blanks or means "no entity".
     """
     if not label or label in _NO_LABELS or _GAP.search(label):

@@ -24,7 +24,7 @@ from typing import (
 )
 
 from ahocorasick_rs import BytesAhoCorasick
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc, Span, Token
 
 from ..files.errors import DataError
 from .entries import Entry, choose_label
@@ -97,8 +97,7 @@ class _Encoder(Dict[str, bytes]):
 def encode(text: str, *, fold: bool) -> bytes:
     """Write a text as the automaton reads it.
 
-    text (str): A name or a word.
-    fold (bool): Whether case is disregarded.
+    text (str): A name or a word. fold (bool): Whether case is disregarded.
     RETURNS (bytes): Its atoms, each with an end mark; empty for blanks.
     """
     if not text.isascii():
@@ -158,10 +157,7 @@ class LexiconMatcher:
         self._automaton = BytesAhoCorasick(_END + key for key in groups)
 
     def __len__(self) -> int:
-        """Count the names that are told apart.
-
-        RETURNS (int): Spellings that case does not make different count once.
-        """
+        """Count the names; spellings that case does not make different count once."""
         return len(self._names)
 
     @property
@@ -170,11 +166,8 @@ class LexiconMatcher:
         return [name.text for name in self._names if name.label is None]
 
     def match(self, words: Words) -> Matches:
-        """Find the names in one text.
-
-        words (Union[Doc, Sequence[str]]): A Doc, or the words of a sentence.
-        RETURNS (Matches): From left to right, none overlapping another.
-        """
+        """Find the names in a Doc, or in the words of a sentence: from left to right,
+        none overlapping another."""
         texts = [token.text for token in words] if isinstance(words, Doc) else words
         candidates = self._find(texts)
         candidates.sort(key=lambda c: (c[0], -c[1]))
@@ -192,19 +185,8 @@ class LexiconMatcher:
             return Matches(*(_without_initial(kind, starts) for kind in found))
         return found
 
-    def pipe(self, texts: Iterable[Words]) -> Iterator[Matches]:
-        """Find the names in a stream of texts.
-
-        texts (Iterable[Union[Doc, Sequence[str]]]): Docs or words of sentences.
-        YIELDS (Matches): What is found in each, in order.
-        """
-        return map(self.match, texts)
-
     def _group(
-        self,
-        entries: Iterable[Entry],
-        min_length: int,
-        stop_words: Collection[str],
+        self, entries: Iterable[Entry], min_length: int, stop_words: Collection[str]
     ) -> Dict[bytes, Tuple[Entry, ...]]:
         """Bring together the entries that no text can tell apart."""
         stops = {word.casefold() for word in stop_words}
@@ -258,10 +240,10 @@ class LexiconMatcher:
         return candidates
 
     def _is_capitalised(self, words: Sequence[str], number: int) -> bool:
-        for i, word in enumerate(words):
-            if word.islower() and (i == 0 or word not in CONNECTING_WORDS):
-                break
-        else:
+        if not any(
+            word.islower() and (i == 0 or word not in CONNECTING_WORDS)
+            for i, word in enumerate(words)
+        ):
             return True
         spelling = self._names[number].spelling
         return spelling is not None and spelling == b"".join(
@@ -278,8 +260,7 @@ def annotate(
 ) -> Iterator[Tuple[Doc, Matches]]:
     """Set the entities of Docs to what a lexicon says, in place of those they have.
 
-    docs (Iterable[Doc]): The Docs; changed in place.
-    matcher (LexiconMatcher): Finds the names.
+    docs (Iterable[Doc]): Changed in place. matcher (LexiconMatcher): Finds the names.
     join (bool): Make one entity of neighbouring names of one label, as of a given name
         and a surname.
     open_ (bool): Leave other words that may be names without annotation: those with a
@@ -311,11 +292,7 @@ def _unclear(doc: Doc, matches: Matches) -> List[Span]:
 
 
 def join_neighbours(matches: Iterable[Match]) -> List[Match]:
-    """Make one match of neighbouring ones of one label.
-
-    matches (Iterable[Match]): From left to right.
-    RETURNS (List[Match]): Joined ones have their names with blanks between them.
-    """
+    """Make one match of neighbouring ones of one label, from left to right."""
     joined: List[Match] = []
     for match in matches:
         last = joined[-1] if joined else None
@@ -328,30 +305,23 @@ def join_neighbours(matches: Iterable[Match]) -> List[Match]:
 
 
 def _without_initial(matches: Sequence[Match], starts: Set[int]) -> List[Match]:
-    kept = []
-    for match, following in zip(matches, [*matches[1:], None]):
-        is_alone = (
-            following is None
-            or following.start > match.end
-            or following.label != match.label
-        )
-        if match.end - match.start > 1 or match.start not in starts or not is_alone:
-            kept.append(match)
-    return kept
+    followed = {(b.start, b.label) for b in matches}
+    return [
+        match
+        for match in matches
+        if match.end - match.start > 1
+        or match.start not in starts
+        or (match.end, match.label) in followed
+    ]
 
 
 def _sentence_starts(words: Words) -> Set[int]:
     """Find the first word of each sentence that is more than a quote or a dash."""
-    if isinstance(words, Doc):
-        firsts = {token.i for token in words if token.is_sent_start}
-        texts: Sequence[str] = [token.text for token in words]
-    else:
-        firsts, texts = set(), words
     starts = set()
     waiting = True
-    for i, text in enumerate(texts):
-        waiting = waiting or i in firsts
-        if waiting and any(map(str.isalnum, text)):
+    for i, word in enumerate(words):
+        waiting = waiting or (isinstance(word, Token) and bool(word.is_sent_start))
+        if waiting and any(map(str.isalnum, str(word))):
             starts.add(i)
             waiting = False
     return starts

@@ -18,10 +18,10 @@ from typing import (
     Tuple,
 )
 
-import srsly
 from spacy.tokens import Doc
 
 from ..files.errors import DataError
+from ..files.json_lines import read_json
 from .entries import Entry
 from .labels import check_label
 
@@ -44,15 +44,9 @@ CLEARLY = 2
 
 @dataclass
 class NamePatterns:
-    """How names of each label look.
-
-    last (Dict[str, str]): Word that a name ends with -> label.
-    first (Dict[Tuple[str, ...], str]): One or two words that it begins with -> label.
-    before (Dict[str, str]): Word before a name and no part of it -> label.
-    given (Dict[str, str]): Word that begins a name of a few words, as given names do
-        -> label.
-    known (Dict[str, Set[str]]): Word that is a name by itself -> its labels.
-    """
+    """How names of each label look: words that they end with, one or two that they
+    begin with, words before them and no part of them, words that begin a name of a
+    few words, as given names do; and the labels of words that are names already."""
 
     last: Dict[str, str] = field(default_factory=dict)
     first: Dict[Tuple[str, ...], str] = field(default_factory=dict)
@@ -69,10 +63,7 @@ def read_patterns(path: Path, lexicon: Sequence[Entry] = ()) -> NamePatterns:
     lexicon (Sequence[Entry]): Names that are known.
     RAISES (DataError): If the file cannot be read, or says something else.
     """
-    try:
-        data = srsly.json_loads(path.read_text(encoding="utf8"))
-    except (OSError, ValueError) as err:
-        raise DataError(f"cannot be read as JSON: {err}", path=path) from err
+    data = read_json(path)
     if not isinstance(data, dict) or not data:
         raise DataError('holds no {label: {"last": [words], ...}}', path=path)
     patterns = NamePatterns()
@@ -80,21 +71,33 @@ def read_patterns(path: Path, lexicon: Sequence[Entry] = ()) -> NamePatterns:
         patterns.known.setdefault(entry.name, set()).add(entry.label)
     for label, given in data.items():
         check_label(label)
-        _check_keys(label, given, path)
+        problem = _find_problem(given)
+        source = given.get(FIRST_FROM) if problem is None else None
+        names = [entry.name for entry in lexicon if source and entry.source == source]
+        if source is not None and not names:
+            problem = f"the lexicon has no name with the source {source!r}"
+        if problem is not None:
+            raise DataError(f"{label}: {problem}", path=path)
         patterns.last.update(dict.fromkeys(given.get(LAST, []), label))
         patterns.before.update(dict.fromkeys(given.get(BEFORE, []), label))
         for phrase in given.get(FIRST, []):
             patterns.first[tuple(phrase.split())] = label
-        source = given.get(FIRST_FROM)
-        names = [entry.name for entry in lexicon if source and entry.source == source]
-        if source is not None and not names:
-            raise DataError(
-                f"{label}: the lexicon has no name with the source {source!r}",
-                path=path,
-            )
         for name in names:
             patterns.given[name] = label
     return patterns
+
+
+def _find_problem(given: Any) -> Optional[str]:
+    if not isinstance(given, dict) or not set(given) <= set(KEYS):
+        return f"may have {', '.join(KEYS)}"
+    for key in (LAST, FIRST, BEFORE):
+        words = given.get(key, [])
+        good = isinstance(words, list) and all(isinstance(w, str) for w in words)
+        if not good or not all(words):
+            return f"{key} must be a list of words"
+    if not isinstance(given.get(FIRST_FROM, ""), str):
+        return f"{FIRST_FROM} must be a source"
+    return None
 
 
 def mine_names(
@@ -102,9 +105,9 @@ def mine_names(
 ) -> List[Entry]:
     """Find names in plain text.
 
-    docs (Iterable[Doc]): The text.
-    patterns (NamePatterns): How names look; names that are known are not found again.
-    stop_words (Set[str]): In lower case; a name does not begin with one.
+    docs (Iterable[Doc]): The text. patterns (NamePatterns): How names look; names that
+        are known are not found again.
+    stop_words (Collection[str]): In lower case; a name does not begin with one.
     RETURNS (List[Entry]): In the order in which they first come, with the number of
         places as weight. A name that is found under several labels has the one that
         is clearly more frequent, else none.
@@ -126,18 +129,6 @@ def mine_names(
     return entries
 
 
-def _check_keys(label: str, given: Any, path: Path) -> None:
-    if not isinstance(given, dict) or not set(given) <= set(KEYS):
-        raise DataError(f"{label}: may have {', '.join(KEYS)}", path=path)
-    for key in (LAST, FIRST, BEFORE):
-        words = given.get(key, [])
-        good = isinstance(words, list) and all(isinstance(w, str) for w in words)
-        if not good or not all(words):
-            raise DataError(f"{label}: {key} must be a list of words", path=path)
-    if not isinstance(given.get(FIRST_FROM, ""), str):
-        raise DataError(f"{label}: {FIRST_FROM} must be a source", path=path)
-
-
 def _is_capitalised(word: str) -> bool:
     return word[:1].isupper() and word not in CALENDAR
 
@@ -146,20 +137,18 @@ def _capitalised_runs(words: Sequence[str]) -> Iterator[List[str]]:
     """Capitalised words beside each other, and connectors between them."""
     start, n = 0, len(words)
     while start < n:
-        if not _is_capitalised(words[start]):
-            start += 1
-            continue
-        end = start + 1
+        end = start
         while end < n:
-            # "of the" connects as "of" does.
+            # "of the" connects as "of" does; nothing stands before the first word.
             gap = 0
-            if words[end] in CONNECTORS:
+            if end > start and words[end] in CONNECTORS:
                 gap = 2 if tuple(words[end : end + 2]) in TWO_CONNECTORS else 1
             if end + gap >= n or not _is_capitalised(words[end + gap]):
                 break
             end += gap + 1
-        yield list(words[start:end])
-        start = end
+        if end > start:
+            yield list(words[start:end])
+        start = max(end, start + 1)
 
 
 def _parts(run: List[str], stop_words: Collection[str]) -> Iterator[List[str]]:
@@ -172,9 +161,9 @@ def _parts(run: List[str], stop_words: Collection[str]) -> Iterator[List[str]]:
             parts[-1].append(word)
     for part in parts:
         while part and (part[0] in CONNECTORS or part[0].lower() in stop_words):
-            part = part[1:]
+            part.pop(0)
         while part and part[-1] in CONNECTORS:
-            part = part[:-1]
+            part.pop()
         if len(part) > 1:
             yield part
 
@@ -198,12 +187,9 @@ def _match(
 def _match_person(
     part: List[str], patterns: NamePatterns, stop_words: Collection[str]
 ) -> Tuple[List[str], Optional[str]]:
-    label = patterns.given.get(part[0])
-    name = part
+    label, name = patterns.given.get(part[0]), part
     if label is None:
         label, name = patterns.before.get(part[0]), part[1:]
-    elif len(part) < 2:
-        return [], None
     if label is None:
         return [], None
     end = 1

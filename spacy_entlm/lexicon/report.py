@@ -19,10 +19,8 @@ _N_AMBIGUOUS_SHOWN = 10
 class MatchReport:
     """Counts of what was matched.
 
-    docs (int): Texts, mostly sentences.
-    matched_docs (int): Those with a match.
-    words (int): Words in all of them.
-    labels (Counter[str]): Matches per label.
+    docs (int): Texts, mostly sentences. matched_docs (int): Those with a match.
+    words (int): Words in all of them. labels (Counter[str]): Matches per label.
     names (Counter[Tuple[str, str]]): Matches per name and label.
     ambiguous (Counter[str]): Places where a name was left out that is under several
         labels of equal weight, per name.
@@ -45,11 +43,8 @@ class MatchReport:
         self.ambiguous.update(match.name for match in matches.ambiguous)
 
     def lines(self) -> List[str]:
-        """Render the report.
-
-        RETURNS (List[str]): Short lines: counts per label, the most frequent names,
-            the ambiguous ones; or a notice that nothing matched.
-        """
+        """Render the report: counts per label, the most frequent names, the ambiguous
+        ones; or a notice that nothing matched."""
         lines = [
             f"{self.docs:,} docs, {self.words:,} words: {self.labels.total():,} "
             f"matches in {self.matched_docs:,} docs",
@@ -89,12 +84,8 @@ class WordScores:
     labels: Dict[str, PRFScore] = field(default_factory=dict)
 
     def add(self, found: Doc, gold: Doc) -> None:
-        """Add the words of a Doc.
-
-        found (Doc): With the matches in doc.ents.
-        gold (Doc): The same words with the gold entities; words without annotation do
-            not count.
-        """
+        """Add the words of a Doc with matches, and the same words with the gold
+        entities, of which those without annotation do not count."""
         for mine, theirs in zip(found, gold):
             if theirs.ent_iob_ == "":
                 continue

@@ -45,10 +45,10 @@ class QueryTooLarge(EndpointError):
 
 
 class _TryAgain(Exception):
-    """One attempt failed. wait (float): Seconds that the endpoint asks to wait.
-    too_large (bool): Whether a smaller query may do."""
+    """One attempt failed: the message, seconds that the endpoint asks to wait, and
+    whether a smaller query may do."""
 
-    def __init__(self, message: str, *, wait: float = 0.0, too_large: bool = False):
+    def __init__(self, message: str, wait: float = 0.0, too_large: bool = False):
         super().__init__(message)
         self.wait = wait
         self.too_large = too_large
@@ -79,7 +79,7 @@ class SparqlClient:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         try:
-            import httpx  # noqa: F401
+            import httpx
             from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
         except ImportError as error:
             raise DataError(
@@ -89,9 +89,12 @@ class SparqlClient:
         self.cache = cache
         self.timeout = timeout
         self.n_sent = 0
-        self._headers = {
-            "User-Agent": user_agent,
-            "Accept": "application/sparql-results+json",
+        accept = "application/sparql-results+json"
+        self._http: Dict[str, Any] = {
+            "headers": {"User-Agent": user_agent, "Accept": accept},
+            "verify": httpx.create_ssl_context(),
+            "timeout": timeout,
+            "follow_redirects": True,
         }
         self._attempts = max(1, attempts)
         self._patiently = Retrying(
@@ -103,9 +106,8 @@ class SparqlClient:
         )
 
     def select(self, query: str) -> List[Row]:
-        """Give the answer to a query, from disk if it was sent before.
+        """Give the answer to a SELECT query, from disk if it was sent before.
 
-        query (str): A SPARQL SELECT query.
         RETURNS (List[Dict[str, str]]): Per row, variable -> value.
         RAISES (QueryTooLarge): If a smaller query may do.
         RAISES (EndpointError): If there is no answer, or it holds no SPARQL results.
@@ -118,27 +120,24 @@ class SparqlClient:
                 return [row for _, row in read_objects(path, form="row")]
             except DataError:
                 pass  # A damaged file is as good as none: it is fetched again.
-        rows = self._send_patiently(query)
-        with write_file(path) as temporary, open_packed(temporary) as file_:
-            file_.write(b"".join(map(dump_line, rows)))
-        return rows
-
-    def mark_too_large(self, query: str) -> None:
-        """Remember that smaller queries are to be sent in place of this one."""
-        replace_file(self._path(query, "too-large"), b"")
-
-    def _path(self, query: str, extension: str) -> Path:
-        key = hashlib.sha256(f"{self.endpoint}\n{query}".encode()).hexdigest()[:32]
-        return self.cache / f"{key}.{extension}"
-
-    def _send_patiently(self, query: str) -> List[Row]:
         try:
-            return self._patiently(self._send, query)
+            rows = self._patiently(self._send, query)
         except _TryAgain as error:
             kind = QueryTooLarge if error.too_large else EndpointError
             raise kind(
                 f"{self.endpoint} failed {self._attempts} times, last: {error}"
             ) from error
+        with write_file(path) as temporary, open_packed(temporary) as file_:
+            file_.write(b"".join(map(dump_line, rows)))
+        return rows
+
+    def mark_too_large(self, query: str) -> None:
+        """Remember to send smaller queries in place of this one."""
+        replace_file(self._path(query, "too-large"), b"")
+
+    def _path(self, query: str, extension: str) -> Path:
+        key = hashlib.sha256(f"{self.endpoint}\n{query}".encode()).hexdigest()[:32]
+        return self.cache / f"{key}.{extension}"
 
     def _send(self, query: str) -> List[Row]:
         import httpx
@@ -170,9 +169,7 @@ class SparqlClient:
 
         body = bytearray()
         async with (
-            httpx.AsyncClient(
-                headers=self._headers, timeout=self.timeout, follow_redirects=True
-            ) as client,
+            httpx.AsyncClient(**self._http) as client,
             client.stream("POST", self.endpoint, data={"query": query}) as response,
         ):
             async for part in response.aiter_bytes():
@@ -201,10 +198,7 @@ class SparqlClient:
 
     def _parse(self, text: str, content_type: str) -> List[Row]:
         if "html" in content_type or re.match(r"\s*<", text):
-            raise EndpointError(
-                f"{self.endpoint} sends a web page in place of results "
-                f"({_shorten(text)}): check --endpoint"
-            )
+            raise self._unknown(text, "a web page in place of results")
         try:
             # Python reads no whole number of thousands of digits.
             answer = json.loads(text, parse_int=float)
@@ -213,20 +207,20 @@ class SparqlClient:
                 raise QueryTooLarge(
                     f"{self.endpoint} ran out of time in the middle of its answer"
                 ) from error
-            raise _TryAgain(
-                f"the answer stops or breaks after {len(text):,} characters ({error})",
-                too_large=True,
-            ) from error
+            message = f"the answer breaks after {len(text):,} characters ({error})"
+            raise _TryAgain(message, too_large=True) from error
         try:
             return [
                 {variable: _whole(cell["value"]) for variable, cell in binding.items()}
                 for binding in answer["results"]["bindings"]
             ]
         except (KeyError, TypeError, AttributeError) as error:
-            raise EndpointError(
-                f"{self.endpoint} sends JSON that is no SPARQL result "
-                f"({_shorten(text)}): check --endpoint"
-            ) from error
+            raise self._unknown(text, "JSON that is no SPARQL result") from error
+
+    def _unknown(self, text: str, what: str) -> EndpointError:
+        return EndpointError(
+            f"{self.endpoint} sends {what} ({_shorten(text)}): check --endpoint"
+        )
 
 
 def _whole(value: Any) -> str:

@@ -1,7 +1,7 @@
 """A part of a lexicon, as in the paper's study of its size."""
 
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from typing import Dict, Iterable, List, Mapping, Optional, Sequence
 
 from ..files.errors import DataError
@@ -23,13 +23,12 @@ def subsample(
 ) -> List[Entry]:
     """Keep a fraction of the names of every label, at least one of each.
 
-    entries (Sequence[Entry]): The lexicon.
-    fraction (float): What to keep, above 0 and up to 1.
+    entries (Sequence[Entry]): The lexicon. fraction (float): Above 0 and up to 1.
     by (str): "frequency": the names that come most often, equal ones in an order
         drawn with the seed; "random": any.
     counts (Optional[Mapping[str, int]]): Name -> how often it comes, from
         count_names; None: the weights of the entries are taken for it.
-    seed (int): Seed of the draw; the same seed gives the same names.
+    seed (int): The same seed gives the same names.
     RETURNS (List[Entry]): The names kept, in the order of the lexicon.
     RAISES (DataError): If fraction or by are out of range, or there is nothing to
         tell frequencies from.
@@ -44,12 +43,9 @@ def subsample(
             "in with --text, or choose --by random"
         )
     rng = random.Random(seed)
-    per_label: Dict[str, List[int]] = defaultdict(list)
-    for i, entry in enumerate(entries):
-        per_label[entry.label].append(i)
     kept: List[int] = []
-    for label in sorted(per_label):
-        numbers = per_label[label]
+    for label in sorted({entry.label for entry in entries}):
+        numbers = [i for i, entry in enumerate(entries) if entry.label == label]
         rng.shuffle(numbers)
         if by == FREQUENCY:
             numbers.sort(key=lambda i: _frequency(entries[i], counts), reverse=True)
@@ -58,26 +54,21 @@ def subsample(
 
 
 def _frequency(entry: Entry, counts: Optional[Mapping[str, int]]) -> float:
-    if counts is not None:
-        return counts.get(entry.name, 0)
-    return entry.weight or 0.0
+    return entry.weight or 0.0 if counts is None else counts.get(entry.name, 0)
 
 
 def count_names(
     entries: Sequence[Entry], texts: Iterable[Words], *, case: str = EXACT
 ) -> Dict[str, int]:
-    """Count how often the names of a lexicon are matched in text.
+    """Count how often the names of a lexicon are matched in texts.
 
-    entries (Sequence[Entry]): The lexicon.
-    texts (Iterable[Union[Doc, Sequence[str]]]): Docs or words of sentences.
-    case (str): As for LexiconMatcher.
     RETURNS (Dict[str, int]): Name -> count; names that differ only in what the case
         rule disregards have the same count. Those that do not come are not in it.
     """
     matcher = LexiconMatcher(entries, case=case)
     fold = case != EXACT
     found: Counter[bytes] = Counter()
-    for matches in matcher.pipe(texts):
+    for matches in map(matcher.match, texts):
         for match in [*matches.labelled, *matches.ambiguous]:
             found[encode(match.name, fold=fold)] += 1
     counts = {entry.name: found[encode(entry.name, fold=fold)] for entry in entries}

@@ -70,12 +70,8 @@ _COUNT_ITEMS = "SELECT (COUNT(*) AS ?count) WHERE {{ ?item wdt:P31 wd:{class_id}
 
 @dataclass(frozen=True)
 class WikidataClass:
-    """A class whose instances get a label.
-
-    label (str): The label.
-    class_id (str): The class, eg "Q5".
-    subclasses (bool): Whether instances of its subclasses count too.
-    """
+    """A class, eg "Q5", whose instances get a label, and those of its subclasses if
+    they are to count."""
 
     label: str
     class_id: str
@@ -86,8 +82,7 @@ class WikidataClass:
 class WikidataSettings:
     """What is fetched of each class.
 
-    languages (Sequence[str]): Of the names.
-    page_size (int): Items a page.
+    languages (Sequence[str]): Of the names. page_size (int): Items a page.
     paging (str): "slice": by Blazegraph's slice service, as fast for the last page of
         millions as for the first (Wikidata's endpoint has it; not for subclasses);
         "offset": by LIMIT and OFFSET, which every endpoint has.
@@ -125,7 +120,6 @@ def read_config(path: Path) -> List[WikidataClass]:
 
     path (Path): A JSON file {"PER": ["Q5"], "LOC": [{"class": "Q515", "subclasses":
         true}, ...], ...}.
-    RETURNS (List[WikidataClass]): In the order of the file.
     RAISES (DataError): If the file is none such, or names no class.
     """
     config = read_json(path)
@@ -160,12 +154,7 @@ def _parse_class(label: str, value: Any) -> WikidataClass:
 def build_query(
     wanted: WikidataClass, settings: WikidataSettings, offset: int, limit: int
 ) -> str:
-    """Write the query for one page.
-
-    wanted (WikidataClass): The class. settings (WikidataSettings): What is fetched.
-    offset (int): Items before the page. limit (int): Items on it.
-    RETURNS (str): SPARQL, with ?item, ?name and ?sitelinks.
-    """
+    """Write the query for one page: SPARQL, with ?item, ?name and ?sitelinks."""
     items = (_SLICE_ITEMS if _is_sliced(wanted, settings) else _OFFSET_ITEMS).format(
         class_id=wanted.class_id,
         path="wdt:P31/wdt:P279*" if wanted.subclasses else "wdt:P31",
@@ -187,10 +176,6 @@ def fetch_pages(
     """Fetch a class, page by page. A page that is too large is halved; the next one
     has twice its size again.
 
-    wanted (WikidataClass): The class.
-    client (SparqlClient): Sends the queries.
-    settings (WikidataSettings): What is fetched.
-    YIELDS (Page): In order.
     RAISES (EndpointError): If the endpoint fails for good.
     """
     end = settings.limit
@@ -253,10 +238,8 @@ class LexiconBuilder:
         return list(self._entries.values())
 
     def add(self, wanted: WikidataClass, rows: Sequence[Row]) -> None:
-        """Add the names on a page.
+        """Add the names in the rows of a page of a class.
 
-        wanted (WikidataClass): Their class.
-        rows (Sequence[Dict[str, str]]): The page's rows.
         RAISES (EndpointError): If a number of sitelinks is none.
         """
         for row in rows:

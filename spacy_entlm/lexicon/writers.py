@@ -12,7 +12,6 @@ from .entries import Entry
 def check_lexicon_extension(path: Path) -> None:
     """Check that a lexicon of this name can be written.
 
-    path (Path): The output file.
     RAISES (DataError): If it does not end in .jsonl, .jsonl.xz or .jsonl.gz.
     """
     if unpacked_extension(path) != ".jsonl":
@@ -24,11 +23,8 @@ def check_lexicon_extension(path: Path) -> None:
 
 
 def write_lexicon(entries: Iterable[Entry], path: Path) -> None:
-    """Write a lexicon as JSON lines {"name", "label", "weight"?, "source"?}.
-
-    entries (Iterable[Entry]): The entries.
-    path (Path): The file; packed if its name ends in .xz or .gz.
-    """
+    """Write a lexicon as JSON lines {"name", "label", "weight"?, "source"?}, packed if
+    the name of the file ends in .xz or .gz."""
     with open_packed(path) as file_:
         for name, label, weight, source in entries:
             made: Dict[str, Any] = {"name": name, "label": label}

@@ -9,6 +9,7 @@ import torch
 from ..backbones.loading import load_masked_lm
 from ..backbones.masked_lm import MaskedLM
 from ..backbones.recommended import LABEL_WORDS_FILE
+from ..files.tensors import load_tensors, save_tensors
 from ..label_words.rows import Rows, initial_row
 from ..label_words.words import (
     LabelWords,
@@ -17,7 +18,6 @@ from ..label_words.words import (
     read_label_words,
 )
 from .label_head import LabelHead
-from .tensor_files import load_tensors, save_tensors
 
 LABEL_ROWS_FILE = "label_rows.safetensors"
 # In a file of rows.
@@ -159,7 +159,7 @@ def save_rows(path: Path, rows: Rows) -> None:
 def load_rows(path: Path, n_rows: int, width: int) -> Rows:
     """Read what `save_rows` wrote.
 
-    RAISES (BackboneError): If the file is missing or broken, or there are other rows.
+    RAISES (DataError): If the file is missing or broken, or there are other rows.
     """
     shapes = {ROWS_KEY: (n_rows, width), BIASES_KEY: (n_rows,)}
     tensors = load_tensors(path, shapes)

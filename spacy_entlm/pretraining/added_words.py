@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List
 
@@ -49,16 +49,16 @@ def add_words(
     counts = {w: n for w, n in Counter(words(lines)).items() if n >= MIN_COUNT}
     # In byte-level BPE a blank is part of the word behind it.
     blank = " " if pieces("a a") != 2 * pieces("a") else ""
-    split = (
-        (word, pieces(blank + word))
-        for word in sorted(counts, key=lambda word: (word not in names, -counts[word]))
-    )
-    new = ((w, ids) for w, ids in split if len(ids) >= MIN_PIECES)
-    sources = dict(islice(((w, ids) for w, ids in new if unknown not in ids), n_words))
+    sources: Dict[str, List[int]] = {}
+    for word in sorted(counts, key=lambda word: (word not in names, -counts[word])):
+        ids = pieces(blank + word)
+        if len(ids) >= MIN_PIECES and unknown not in ids:
+            sources[word] = ids
+        if len(sources) == n_words:
+            break
     n_before = len(tokenizer)
-    tokenizer.add_tokens(
-        [AddedToken(w, single_word=True, lstrip=bool(blank)) for w in sources]
-    )
+    form = {"single_word": True, "lstrip": bool(blank)}
+    tokenizer.add_tokens([AddedToken(word, **form) for word in sources])
     _add_rows(masked_lm, list(sources.values()), n_before)
     sizes = {"pieces_before": n_before, "pieces": len(tokenizer)}
     shown = list(sources)[:N_WORDS_SHOWN]
@@ -66,8 +66,7 @@ def add_words(
 
 
 def _add_rows(masked_lm: MaskedLM, sources: List[List[int]], first: int) -> None:
-    """Rows of new pieces, the means of other rows: of input embeddings, the decoder
-    and its bias. Rows that are shared are made once and stay shared.
+    """Rows of new pieces, the means of other rows; shared rows stay shared.
     `resize_token_embeddings` wants the decoder in its place, and here it is apart."""
     embeddings, decoder = masked_lm.body.get_input_embeddings(), masked_lm.decoder
     # Some models have more rows than pieces.

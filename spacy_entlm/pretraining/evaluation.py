@@ -42,15 +42,23 @@ def evaluate(
         return {**sizes, "loss": None}
     prefix, suffix = masked_lm.special_pieces()
     body = length - len(prefix) - len(suffix)
+    device, mask_id = masked_lm.decoder.weight.device, masked_lm.tokenizer.mask_token_id
     losses, hits = np.zeros(len(pieces)), np.zeros(len(pieces), dtype=bool)
     was_training = masked_lm.training
     masked_lm.eval()
     try:
         for start in range(0, len(pieces), body):
-            part = slice(start, start + body)
-            found = _predict(masked_lm, prefix, pieces[part], hidden[part], suffix)
-            losses[part][hidden[part]], hits[part][hidden[part]] = found
-            count(len(pieces[part]))
+            read, masked = pieces[start : start + body], hidden[start : start + body]
+            ids = [*prefix, *np.where(masked, mask_id, read), *suffix]
+            places = np.flatnonzero(masked)
+            with torch.inference_mode():
+                at = torch.from_numpy(places + len(prefix)).to(device)
+                scores = score_masked(masked_lm, torch.tensor([ids], device=device), at)
+                log_probs = scores.float().log_softmax(-1).cpu().numpy()
+            targets = read[places]
+            losses[start + places] = -log_probs[range(len(places)), targets]
+            hits[start + places] = log_probs.argmax(-1) == targets
+            count(len(read))
     finally:
         masked_lm.train(was_training)
     loss = float(losses[hidden].mean())
@@ -89,22 +97,3 @@ def find_words(
         owners += [int(owner[stop - 1]) if stop else -1 for _, stop in encoding.offsets]
         owners += [-1] * len(end)
     return np.array(pieces, int), np.array(owners, int), np.array(letters, int)
-
-
-@torch.inference_mode()
-def _predict(
-    masked_lm: MaskedLM,
-    prefix: List[int],
-    pieces: np.ndarray,
-    hidden: np.ndarray,
-    suffix: List[int],
-) -> Tuple[np.ndarray, np.ndarray]:
-    """RETURNS: -log p of each hidden piece, and whether it was the first choice."""
-    device = masked_lm.decoder.weight.device
-    read = np.where(hidden, masked_lm.tokenizer.mask_token_id, pieces)
-    ids = torch.tensor([[*prefix, *read, *suffix]], device=device)
-    positions = torch.from_numpy(np.flatnonzero(hidden) + len(prefix)).to(device)
-    targets = torch.from_numpy(pieces[hidden]).to(device)
-    log_probs = score_masked(masked_lm, ids, positions).float().log_softmax(-1)
-    losses = -log_probs.gather(1, targets[:, None])[:, 0].double()
-    return losses.cpu().numpy(), (log_probs.argmax(-1) == targets).cpu().numpy()

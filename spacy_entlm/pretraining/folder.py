@@ -6,9 +6,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Collection, Dict, Iterator, List, Optional
 
+from ..backbones.masked_lm import MaskedLM
 from ..backbones.recommended import PRETRAIN_FILE
 from ..files.errors import DataError
 from ..files.file import replace_file
+from ..files.folder import write_folder
 from ..files.json_lines import dump_json, read_json
 from ..files.lock import lock_file
 
@@ -66,11 +68,11 @@ class RunFolder:
             is begun, of the model that is finished; None: a new run.
         RAISES (DataError): If OUT or a run would be lost.
         """
-        noted = self._noted()
-        if not resume or self.is_begun or noted is None:
+        noted = self._noted() if resume else None
+        if self.is_begun or noted is None:
             check_model_folder(self.out, overwrite=overwrite)
         problem = ""
-        if noted is not None and resume:
+        if noted is not None:
             ignored = (*CHANGEABLE, *IRRELEVANT) if self.is_begun else IRRELEVANT
             changed = "; ".join(_changes(given, noted, ignored))
             if not changed:
@@ -109,10 +111,7 @@ class RunFolder:
         replace_file(self.path / RUN_FILE, dump_json(facts))
 
     def read(self) -> Facts:
-        """What was noted.
-
-        RAISES (DataError): If it is damaged.
-        """
+        """What was noted. RAISES (DataError): If it is damaged."""
         return _read(self.path / RUN_FILE)
 
     def end(self) -> None:
@@ -153,26 +152,36 @@ def check_model_folder(out: Path, *, overwrite: bool) -> None:
         )
 
 
+def write_model(
+    masked_lm: MaskedLM, report: Facts, out: Path, *, half: bool = False
+) -> None:
+    """Write a model folder with its pretrain.json.
+
+    masked_lm (MaskedLM): The model. report (Facts): What is to be known of it.
+    out (Path): The folder. half (bool): Whether the weights become float16.
+    """
+    if half:
+        masked_lm.half()
+    with write_folder(out.absolute()) as new:
+        masked_lm.save(new)
+        (new / PRETRAIN_FILE).write_bytes(dump_json(report))
+
+
 def _changes(given: Facts, noted: Facts, ignored: Collection[str]) -> List[str]:
     """What differs, for people. Both: settings as a dict, and other things."""
-    changed = []
-    for part, theirs in ((given, noted), (given["settings"], noted.get("settings"))):
-        for name in part:
-            old = theirs.get(name) if isinstance(theirs, dict) else None
-            if name not in ("settings", *ignored) and old != part[name]:
-                changed.append(f"{name} {_show(old)} -> {_show(part[name])}")
-    return changed
-
-
-def _show(value: Any) -> str:
-    if isinstance(value, list):
-        texts = [" ".join(map(str, v.values())) for v in value if isinstance(v, dict)]
-        return ", ".join(texts) or "none"
-    return repr(value)
+    ours, theirs = ({**facts, **facts["settings"]} for facts in (given, noted))
+    names = [name for name in ours if name not in ("settings", *ignored)]
+    return [
+        f"{name} {theirs.get(name)!r} -> {ours[name]!r}"
+        for name in names
+        if theirs.get(name) != ours[name]
+    ]
 
 
 def _read(path: Path) -> Facts:
-    data = read_json(path)
-    if not isinstance(data, dict):
-        raise DataError("is damaged: begin again with --overwrite", path=path)
-    return data
+    try:
+        data = dict(read_json(path))
+        return {**data, "settings": dict(data.get("settings", {}))}
+    except (ValueError, TypeError) as error:
+        problem = "is damaged: begin again with --overwrite"
+        raise DataError(problem, path=path) from error

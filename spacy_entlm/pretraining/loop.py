@@ -27,7 +27,7 @@ SECONDS_PER_MINUTE = 60.0
 
 @dataclass
 class Training:
-    """What a training works with.
+    """A training.
 
     masked_lm (MaskedLM): The model, on its device, in float32.
     optimizer (Optimizer): Its optimizer.
@@ -100,10 +100,7 @@ class Training:
         return max(of_steps, of_time)
 
     def learn_rate_at(self, done: float) -> float:
-        """The learning rate: it rises linearly, then falls linearly to zero.
-
-        done (float): Share of the training.
-        """
+        """The learning rate: it rises linearly, then falls linearly to zero."""
         return self.learn_rate * min(done / WARMUP, (1.0 - done) / (1.0 - WARMUP))
 
     def _update(self, step: int, rate: float, device: torch.device) -> torch.Tensor:

@@ -3,13 +3,17 @@
 import hashlib
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import Any, Callable, Dict, Iterable, List
+from pathlib import Path
+from typing import Callable, Dict, Iterable, List
 
 import numpy as np
 
 from ..backbones.masked_lm import MaskedLM
+from ..corpus.texts import TEXT_EXTENSIONS, check_text_files
 from ..files.errors import DataError
+from ..files.text import find_part
 
+UNLABELED = "unlabeled"
 # Lines that the tokenizer gets at once.
 BATCH_LINES = 2000
 # More text says no more of a model, and takes minutes to measure; counted in
@@ -18,6 +22,31 @@ MAX_HELD_OUT_CHARS = 400_000
 HELD_OUT_SALT = b"spacy-entlm held-out"
 # So that the share is exact as a float.
 HASH_BYTES = 6
+
+
+def find_texts(paths: Iterable[Path]) -> List[Path]:
+    """Find the files with text.
+
+    paths (Iterable[Path]): Text files, and data folders that hold `unlabeled.*`.
+    RETURNS (List[Path]): The files.
+    RAISES (DataError): If a folder has no such file or several, or a file is missing
+        or of an unknown form.
+    """
+    files = []
+    for path in paths:
+        is_folder = path.is_dir()
+        found = find_part(path, UNLABELED, TEXT_EXTENSIONS) if is_folder else path
+        if found is None:
+            raise DataError(
+                f"has no {UNLABELED}.txt, .jsonl (packed with .xz or .gz or not) or "
+                ".spacy: add it, or name files with text",
+                path=path,
+            )
+        files.append(found)
+    if not files:
+        raise DataError("Give at least one file with text")
+    check_text_files(files)
+    return files
 
 
 def is_held_out(text: str, share: float) -> bool:
@@ -66,6 +95,7 @@ def split_text(
     RAISES (DataError): If there is no text.
     """
     tokenizer, end = masked_lm.tokenizer, masked_lm.special_pieces()[1]
+    encode = tokenizer.backend_tokenizer.encode_batch_fast
     dtype = np.uint16 if len(tokenizer) <= 1 << 16 else np.int32
     parts = [np.zeros(0, dtype)]
     kept: List[str] = []
@@ -73,8 +103,9 @@ def split_text(
     n_kept, iterator = 0, iter(lines)
     while batch := list(islice(iterator, BATCH_LINES)):
         training = []
+        found = [encoding.ids for encoding in encode(batch, add_special_tokens=False)]
         # Some letters are none to a tokenizer: lines of these alone are left out.
-        for line, ids in zip(batch, _encode(batch, tokenizer)):
+        for line, ids in zip(batch, found):
             if ids and not is_held_out(line, held_out):
                 training.append([*ids, *end])
                 sizes["characters"] += len(line)
@@ -90,10 +121,3 @@ def split_text(
     train = np.concatenate(parts)
     sizes |= {"train": len(train), "held_out_lines": len(kept)}
     return Pieces(train, kept, sizes)
-
-
-def _encode(lines: List[str], tokenizer: Any) -> List[List[int]]:
-    found = tokenizer.backend_tokenizer.encode_batch_fast(
-        lines, add_special_tokens=False
-    )
-    return [encoding.ids for encoding in found]

@@ -1,10 +1,10 @@
 """A pre-training, from text files to a model folder."""
 
 import math
-from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 import torch
 from safetensors import SafetensorError
@@ -13,22 +13,30 @@ from tqdm import tqdm
 from ..backbones.loading import load_masked_lm
 from ..backbones.masked_lm import MaskedLM
 from ..backbones.names import ENTLM_MINI, resolve_backbone
+from ..backbones.recommended import LEARN_RATE_KEY
 from ..corpus.texts import read_texts
 from ..files.errors import DataError
 from ..training.schedule import learn_rate_for_width
 from .added_words import add_words
 from .checkpoint import State, load_checkpoint, make_optimizer, save_checkpoint
 from .evaluation import evaluate
-from .folder import RunFolder
-from .inputs import describe_backbone, describe_files, find_texts
+from .folder import RunFolder, write_model
 from .loop import Training
 from .masking import Masker
-from .output import describe_measures, recommendations, versions, write_model
-from .pieces import Pieces, is_held_out, split_text
+from .pieces import Pieces, find_texts, is_held_out, split_text
+from .report import (
+    describe_backbone,
+    describe_files,
+    describe_measures,
+    recommendations,
+    versions,
+)
 from .sequences import PackedSequences
 from .settings import DEFAULT_LENGTH, Settings
 
 BAR = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
+# disable=None: no bar where stderr is not a terminal.
+progress = partial(tqdm, leave=False, disable=None, unit_scale=True)
 
 
 @dataclass
@@ -58,29 +66,33 @@ class Pretraining:
         self.text = find_texts(self.text)
         _ = self._device  # told before any work is done
         folder = RunFolder(self.out)
-        with folder.locked(), _write_errors(folder):
+        with folder.locked():
             given = self._given()
             noted = folder.claim(given, resume=resume, overwrite=overwrite)
             if noted is not None and not folder.is_begun:
                 self.echo(f"{self.out} is finished")
                 return noted
-            pieces = self._begin(folder, given) if noted is None else None
-            report = self._train(folder, pieces)
+            try:
+                pieces = self._begin(folder, given) if noted is None else None
+                report = self._train(folder, pieces)
+            except (OSError, SafetensorError) as error:  # the disk is full
+                reason = getattr(error, "strerror", None) or str(error)
+                then = "go on with --resume" if folder.is_begun else "begin again"
+                problem = f"cannot be written ({reason}): make room, and {then}"
+                raise DataError(problem, path=folder.path) from error
             folder.end()
-        for line in describe_measures(report["held_out"], report["held_out_before"]):
+        lines = describe_measures(report["held_out"], report["held_out_before"])
+        for line in [*lines, f"Wrote {self.out}"]:
             self.echo(line)
         return report
 
     def _given(self) -> Dict[str, Any]:
         """What a run that goes on must be given again."""
-        settings = self.settings.model_dump(mode="json")
-        # Where a file lay on somebody's disk is nobody's business.
-        settings["lexicon"] = [path.name for path in self.settings.lexicon]
         return {
             **describe_backbone(self.backbone),
             "text": describe_files(self.text),
             "lexicon": describe_files(self.settings.lexicon),
-            "settings": settings,
+            "settings": self.settings.model_dump(exclude={"lexicon"}),
         }
 
     def _begin(self, folder: RunFolder, given: Dict[str, Any]) -> Pieces:
@@ -89,14 +101,13 @@ class Pretraining:
         length, n_most = self._length(masked_lm), masked_lm.max_pieces
         if length > n_most:
             raise DataError(f"--length {length}: the model takes at most {n_most}")
-        facts = {**given, "vocabulary": None, "held_out_before": {}}
-        share = self.settings.held_out
+        facts, share = {**given, "vocabulary": None}, self.settings.held_out
         if self.settings.add_vocab:
             lines = (x for x in read_texts(self.text) if not is_held_out(x, share))
             facts["vocabulary"] = add_words(
                 masked_lm, lines, self.settings.add_vocab, self.settings.lexicon
             )
-        pieces = self._split(masked_lm)
+        pieces, facts["held_out_before"] = self._split(masked_lm), {}
         if self.settings.steps != 0:
             if not len(pieces.train):
                 raise DataError(
@@ -113,12 +124,12 @@ class Pretraining:
         """Train to the end, and write the model. RETURNS: its report."""
         masked_lm, optimizer, state = load_checkpoint(folder.path, self._device)
         pieces = pieces or self._split(masked_lm)
-        report = {**folder.read(), "settings": self._given()["settings"]}
-        report["parameters"] = sum(p.numel() for p in masked_lm.parameters())
+        settings = self.settings.model_dump(exclude={"lexicon"})
+        report = {**folder.read(), "settings": settings}
         if self.settings.steps != 0:
             if state.step:
                 self.echo(f"Going on at step {state.step:,}")
-            with _bar("Training", total=1.0, bar_format=BAR) as bar:
+            with progress(desc="Training", total=1.0, bar_format=BAR) as bar:
                 training = self._training(folder, masked_lm, optimizer, pieces, bar)
                 # What is left takes no longer for what was done before.
                 bar.initial = bar.n = training.done(state.step, state.seconds)
@@ -128,9 +139,20 @@ class Pretraining:
         if self.settings.half:
             masked_lm.half().float()  # what is stored is what is measured
         report["held_out"] = self._evaluate(masked_lm, pieces)
-        report |= _figures(state, pieces, self._device)
+        seconds = max(state.seconds, 1e-9)
+        report |= {
+            "parameters": sum(p.numel() for p in masked_lm.parameters()),
+            "device": self._device.type,
+            "steps": state.step,
+            "pieces_seen": state.pieces,
+            "seconds": round(state.seconds, 3),
+            "pieces_per_second": round(state.pieces / seconds, 1),
+            "losses": state.losses,
+            "corpus": pieces.sizes,
+            "versions": versions(),
+        }
         if self.settings.few_shot_learn_rate is not None:
-            report |= recommendations(None, self.settings.few_shot_learn_rate)
+            report[LEARN_RATE_KEY] = self.settings.few_shot_learn_rate
         write_model(masked_lm, report, self.out, half=self.settings.half)
         return report
 
@@ -167,17 +189,13 @@ class Pretraining:
         )
 
     def _split(self, masked_lm: MaskedLM) -> Pieces:
-        with _bar("Splitting the text", unit="piece") as bar:
-            return split_text(
-                read_texts(self.text),
-                masked_lm,
-                held_out=self.settings.held_out,
-                count=bar.update,
-            )
+        share, lines = self.settings.held_out, read_texts(self.text)
+        with progress(desc="Splitting the text", unit="piece") as bar:
+            return split_text(lines, masked_lm, held_out=share, count=bar.update)
 
     def _evaluate(self, masked_lm: MaskedLM, pieces: Pieces) -> Dict[str, Any]:
-        with _bar("Measuring", unit="piece") as bar:
-            length = self._length(masked_lm)
+        length = self._length(masked_lm)
+        with progress(desc="Measuring", unit="piece") as bar:
             return evaluate(masked_lm, pieces.held_out, length, count=bar.update)
 
     def _length(self, masked_lm: MaskedLM) -> int:
@@ -185,15 +203,15 @@ class Pretraining:
 
     def _with_steps(self, n_sequences: int) -> Settings:
         """The settings, with a number of steps in place of passes."""
-        settings = self.settings
-        epochs = settings.epochs
-        if epochs is None:
-            if settings.steps is not None or settings.minutes is not None:
-                return settings
+        settings, epochs = self.settings, self.settings.epochs
+        if epochs is None and settings.steps is None and settings.minutes is None:
             epochs = 1
+        if epochs is None:
+            return settings
         steps = math.ceil(epochs * n_sequences / settings.batch_size)
-        steps = min(steps, settings.steps or steps)
-        return settings.model_copy(update={"steps": steps})
+        return settings.model_copy(
+            update={"steps": min(steps, settings.steps or steps)}
+        )
 
     @property
     def _device(self) -> torch.device:
@@ -205,41 +223,3 @@ class Pretraining:
         except (RuntimeError, AssertionError) as error:
             reason = str(error).splitlines()[0]
             raise DataError(f"--device {name!r} cannot be used ({reason})") from error
-
-
-def _figures(state: State, pieces: Pieces, device: torch.device) -> Dict[str, Any]:
-    """What pretrain.json says of the training."""
-    speed = round(state.pieces / state.seconds, 1) if state.seconds else None
-    return {
-        "steps": state.step,
-        "pieces_seen": state.pieces,
-        "seconds": round(state.seconds, 3),
-        "pieces_per_second": speed,
-        "losses": state.losses,
-        "corpus": pieces.sizes,
-        "device": device.type,
-        "versions": versions(),
-    }
-
-
-@contextmanager
-def _bar(name: str, **options: Any) -> Iterator[Any]:
-    # disable=None: no bar where stderr is not a terminal.
-    with tqdm(desc=name, leave=False, disable=None, unit_scale=True, **options) as bar:
-        yield bar
-
-
-@contextmanager
-def _write_errors(folder: RunFolder) -> Iterator[None]:
-    """Say what to do when the disk is full; safetensors has an error of its own.
-
-    RAISES (DataError): In place of those.
-    """
-    try:
-        yield
-    except (OSError, SafetensorError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        then = "go on with --resume" if folder.is_begun else "begin again"
-        raise DataError(
-            f"cannot be written ({reason}): make room, and {then}", path=folder.path
-        ) from error

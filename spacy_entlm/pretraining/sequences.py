@@ -6,6 +6,7 @@ import numpy as np
 
 # Keep apart the random numbers of order and masks.
 ORDER, MASKS = 1, 2
+Ids = Sequence[int]
 
 
 class PackedSequences:
@@ -15,16 +16,11 @@ class PackedSequences:
     depends on the seed alone, so a run that goes on needs no state of it.
 
     stream (ndarray): Pieces, (n_pieces,). length (int): Of a sequence.
-    prefix, suffix (Sequence[int]): Pieces that the model expects around a text.
+    prefix, suffix (Ids): Pieces that the model expects around a text.
     """
 
     def __init__(
-        self,
-        stream: np.ndarray,
-        length: int,
-        prefix: Sequence[int],
-        suffix: Sequence[int],
-        seed: int,
+        self, stream: np.ndarray, length: int, prefix: Ids, suffix: Ids, seed: int
     ):
         self.stream = stream
         self.prefix, self.suffix = list(prefix), list(suffix)

@@ -9,8 +9,6 @@ from ..files.errors import DataError
 
 # BERT's: the share of the pieces that is masked.
 MASK_SHARE = 0.15
-# A sequence that is shorter holds little besides special pieces.
-MIN_LENGTH = 8
 DEFAULT_LENGTH = 128
 
 
@@ -44,7 +42,7 @@ class Settings(BaseModel):
     epochs: Optional[float] = Field(None, gt=0)
     minutes: Optional[float] = Field(None, gt=0)
     batch_size: int = Field(32, ge=1)
-    length: Optional[int] = Field(None, ge=MIN_LENGTH)
+    length: Optional[int] = Field(None, ge=8)
     learn_rate: Optional[float] = Field(None, gt=0, lt=1)
     mask_share: float = Field(MASK_SHARE, gt=0, lt=1)
     add_vocab: int = Field(0, ge=0)

@@ -110,7 +110,7 @@ def test_bad_line_is_one_line_and_leaves_the_old_output(convert):
     [
         (["none.conll", "out.spacy"], "none.conll: no such file"),
         ([".", "out.spacy"], ".: is a folder"),
-        (["none", "out"], "none: is no folder with data: check the path (--vars.data"),
+        (["none", "out"], "none: is no folder: check the path"),
         (["in.conll", "out.txt"], "end its name in .spacy or .jsonl"),
         (["in.conll", "out"], "end its name in .spacy or .jsonl"),
         (["in.conll", "folder.spacy"], "folder.spacy: is a folder"),

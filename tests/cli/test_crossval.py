@@ -61,7 +61,7 @@ def guess(monkeypatch):
 
     def train_and_predict(self, train, test, *, seed):
         calls.append((len(train), len(test), seed))
-        return Outcome([[(0, 1, "PER")] for _ in test])
+        return Outcome([[(0, 1, "PER")] for _ in test], {})
 
     monkeypatch.setattr(Trainer, "train_and_predict", train_and_predict)
     return calls
@@ -125,7 +125,7 @@ def test_what_is_odd_about_the_data_is_told_once(crossval, guess):
 @pytest.mark.parametrize(
     "options, changed, message",
     [
-        ([], {"config": "none.cfg"}, "none.cfg: no such config file"),
+        ([], {"config": "none.cfg"}, "none.cfg: no such file"),
         ([], {"data": "none.jsonl"}, "none.jsonl: no such file"),
         (["--folds", 11], {}, "10 annotated sentences cannot be divided into 11"),
         (["--out", "r.txt"], {}, "is one of .html, .md, .json"),

@@ -58,7 +58,7 @@ def test_an_unsuitable_learning_rate_is_pointed_out(train_file, bert):
 def test_missing_config_is_one_clear_line(tmp_path):
     result = debug(tmp_path / "none.cfg")
     assert result.exit_code == 1
-    assert "no such config file" in result.output
+    assert "none.cfg: no such file" in result.output
 
 
 def test_missing_backbone_is_one_clear_line(train_file, tmp_path):

@@ -217,7 +217,7 @@ def test_counts_of_an_uncased_backbone_are_noticed(search):
         (["--backbone", "no/such/model"], "Cannot find the masked LM"),
         (["--lm-counts", "counts.json", "--save-counts", "counts.json"], "input too"),
         (["--lm-counts", "counts.json", "--save-counts", "out.json"], "are one file"),
-        (["--method", "data", "--data", "none"], "none: is no folder with data"),
+        (["--method", "data", "--data", "none"], "none: is no folder"),
     ],
 )
 def test_bad_arguments_are_one_line(search, args, text):

@@ -1,8 +1,11 @@
+import gzip
 import json
+import lzma
 from pathlib import Path
 
 import pytest
 import spacy
+from spacy.tokens import Doc, DocBin, Span
 
 from spacy_entlm.corpus.readers import DataError, read_docs
 
@@ -235,7 +238,7 @@ def test_longest_of_overlapping_spans_is_kept_and_others_counted(read):
         ('{"text": ["a"], "label": ["B"]}', "tag 'B' has no prefix, but 'B-X'"),
         ('{"text": ["\\ud800"], "label": ["O"]}', "spaCy refuses this text"),
         ('{"text": "a", "spans": {"start": 0}}', '"spans" must be a list'),
-        ('{"text": "a", "spans": [3]}', "span 3 is not a JSON object"),
+        ('{"text": "a", "spans": [3]}', "span 3 is neither an object"),
         ('{"text": "a", "spans": [{"start": true, "end": 1}]}', "needs whole numbers"),
         ('{"text": "a", "spans": [{"start": 0, "end": 1}]}', 'needs a "label"'),
         (
@@ -253,6 +256,69 @@ def test_bad_json_line_is_an_error_with_its_line(error_of, line, what):
     message = error_of("a.jsonl", good + line + "\n")
     assert ", line 3: " in message
     assert what in message
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        {"label": [[0, 3, "PER"], [12, 16, "LOC"]], "Comments": [], "id": 7},
+        {"labels": [[0, 3, "PER"], [12, 16, "LOC"]], "meta": {"a": [1]}},
+        {"entities": [[0, 3, "PER"], [12, 16, "LOC"]]},
+        {"entities": [{"start": 0, "end": 3, "label": "PER"}, [12, 16, "LOC"]]},
+        {
+            "entities": [
+                {"id": 1, "label": "PER", "start_offset": 0, "end_offset": 3},
+                {"id": 2, "label": "LOC", "start_offset": 12, "end_offset": 16},
+            ],
+            "relations": [],
+        },
+        {
+            "spans": [[0, 3, "PER"], [12, 16, "LOC"]],
+            **{"label": "PER", "tokens": [{"text": "Ann"}], "_input_hash": [1]},
+        },
+    ],
+)
+def test_spans_of_other_tools_are_read(read, annotation):
+    (doc,), report = read("a.jsonl", jsonl({"text": "Ann lives i Lima", **annotation}))
+    assert entities(doc) == [("Ann", "PER"), ("Lima", "LOC")]
+    assert not report.problems()
+
+
+def test_lists_that_are_not_read_are_named(read):
+    span = [0, 1, "X"]
+    texts = {"text": "a", "spans": [span], "entities": [span], "annotations": [1]}
+    words = {"text": ["a"], "label": ["O"], "ner_tags": [1], "meta": [1]}
+    _, report = read("a.jsonl", jsonl(texts, texts, words))
+    assert report.unread == {"entities": 2, "annotations": 2, "ner_tags": 1}
+    assert "2 lines have a list 'annotations', which is not read" in report.lines()
+
+
+@pytest.mark.parametrize("label", ["O", "-", "B-", "", " ", "A\tB", "A\nB", " A"])
+def test_label_that_no_file_can_hold_is_refused_with_its_place(error_of, nlp, label):
+    good = jsonl({"text": ["a", "b"], "label": ["B-X", "O"]})
+    spans = [{"start": 0, "end": 1, "label": label}]
+    message = error_of("a.jsonl", good + jsonl({"text": "a", "spans": spans}))
+    assert ", line 2: " in message and "is no class of entities" in message
+    if label:
+        doc = Doc(nlp.vocab, words=["a"])
+        doc.set_ents([Span(doc, 0, 1, label)])
+        message = error_of("a.spacy", DocBin(docs=[doc, doc]).to_bytes())
+        assert "doc 1: " in message and "is no class of entities" in message
+
+
+@pytest.mark.parametrize(
+    "name, content",
+    [
+        ("a.jsonl", jsonl({"text": ["a"], "label": ["B-O"]})),
+        ("a.jsonl", jsonl({"text": ["a"], "label": ["B-A\nB"]})),
+        ("a.conll", "a B-O\n"),
+        ("a.conll", "a B-B-\n"),
+        ("a.md", "[a](O)\n"),
+    ],
+)
+def test_label_of_a_tag_or_of_markup_is_refused_too(error_of, name, content):
+    message = error_of(name, content)
+    assert ", line 1: " in message and "is no class of entities" in message
 
 
 def test_text_longer_than_the_pipeline_allows_is_an_error_with_its_line(tmp_path):
@@ -292,6 +358,20 @@ def test_broken_markup_is_an_error_with_its_line(error_of, line):
 
 
 # Files and formats
+
+
+@pytest.mark.parametrize("pack", ["gz", "xz"])
+def test_packed_text_is_read(read, error_of, pack):
+    compress = {"gz": gzip.compress, "xz": lzma.compress}[pack]
+    for name, text in [
+        ("a.conll", "Lima B-LOC\n"),
+        ("a.jsonl", jsonl({"text": ["Lima"], "label": ["B-LOC"]})),
+        ("a.txt", "[Lima](LOC)\n"),
+    ]:
+        (doc,), _ = read(f"{name}.{pack}", compress(text.encode()))
+        assert entities(doc) == [("Lima", "LOC")]
+    assert "cannot be unpacked" in error_of(f"a.conll.{pack}", b"Lima B-LOC\n")
+    assert "unknown extension" in error_of(f"a.spacy.{pack}", b"")
 
 
 def test_format_can_be_forced(read):

@@ -5,13 +5,13 @@ import spacy
 import torch
 from spacy.tokens import Doc, Span
 
+from spacy_entlm.files.errors import DataError
+from spacy_entlm.files.tensors import save_tensors
 from spacy_entlm.label_words.prototypes import (
     find_prototypes,
     read_label_rows,
-    write_label_rows,
 )
 from spacy_entlm.label_words.rows import initial_row
-from spacy_entlm.label_words.words import LabelWordError
 from spacy_entlm.model.entlm import load_reader
 
 WORDS = {"PER": ["John", "Mary"], "LOC": ["Paris"], "ORG": ["Corp"], "NONE": []}
@@ -53,23 +53,23 @@ def test_rows_are_what_features_of_a_class_have_in_common(backbone, docs, monkey
 
 def test_rows_come_back_from_their_file(tmp_path):
     rows = {"PER": torch.arange(4.0), "a/b c": torch.ones(4)}
-    write_label_rows(rows, tmp_path / "rows.safetensors")
+    save_tensors(tmp_path / "rows.safetensors", rows)
     found = read_label_rows(tmp_path / "rows.safetensors", 4)
     assert found.keys() == rows.keys()
     assert all(torch.equal(found[label], rows[label]) for label in rows)
-    write_label_rows({}, tmp_path / "none.safetensors")
+    save_tensors(tmp_path / "none.safetensors", {})
     assert read_label_rows(tmp_path / "none.safetensors", 4) == {}
 
 
 def test_rows_of_another_backbone_or_none_at_all_are_refused(tmp_path):
     path = tmp_path / "rows.safetensors"
-    with pytest.raises(LabelWordError, match="Cannot read label rows"):
+    with pytest.raises(DataError, match="cannot be read"):
         read_label_rows(path, 4)
     path.write_bytes(b"nothing of the kind")
-    with pytest.raises(LabelWordError, match="Cannot read label rows"):
+    with pytest.raises(DataError, match="cannot be read"):
         read_label_rows(path, 4)
-    write_label_rows({"PER": torch.ones(5)}, path)
-    with pytest.raises(LabelWordError, match="search them again"):
+    save_tensors(path, {"PER": torch.ones(5)})
+    with pytest.raises(DataError, match="search them again"):
         read_label_rows(path, 4)
 
 

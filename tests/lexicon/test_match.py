@@ -314,7 +314,7 @@ def test_a_lexicon_made_of_gold_entities_finds_nearly_all_of_them():
     matcher = make_matcher(*(name for *_, name in gold))
     matches = {
         (i, m.start, m.end)
-        for i, found in enumerate(matcher.pipe(s["text"] for s in sentences))
+        for i, found in enumerate(matcher.match(s["text"]) for s in sentences)
         for m in found.labelled
     }
     assert len(gold) > 600

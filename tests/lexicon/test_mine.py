@@ -82,7 +82,7 @@ def test_weights_are_places(tmp_path):
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("{", "cannot be read as JSON"),
+        ("{", "broken JSON"),
         ("[]", "holds no"),
         ("{}", "holds no"),
         ('{"ORG": {"lsat": ["Bank"]}}', "may have last, first"),
@@ -98,5 +98,5 @@ def test_broken_patterns_are_told(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(DataError, match=message):
         read_patterns(path, LEXICON)
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="no such file"):
         read_patterns(tmp_path / "none.json", LEXICON)

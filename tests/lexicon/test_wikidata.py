@@ -146,8 +146,8 @@ def test_a_ban_is_an_error_at_once(fetch, endpoint):
 
 
 def test_no_answer_in_time_is_tried_again_and_then_an_error(fetch, endpoint):
-    endpoint.faults = [endpoint.Reply(hang=0.3)]
-    builder, waits, _ = fetch(timeout=0.1)
+    endpoint.faults = [endpoint.Reply(hang=5.0)]
+    builder, waits, _ = fetch(timeout=1.0)
     assert waits == [1.0] and len(builder.entries) == 2 * N_PEOPLE
 
 
@@ -166,7 +166,7 @@ def test_answer_that_comes_byte_by_byte_does_not_outlive_the_timeout(fetch, endp
     endpoint.fault_if = trickle
     start = time.monotonic()
     with pytest.raises(QueryTooLarge, match="no answer in time"):
-        fetch(timeout=0.5, attempts=1)
+        fetch(timeout=1.0, attempts=1)
     assert time.monotonic() - start < 5
 
 

@@ -13,7 +13,8 @@ from spacy.util import load_model_from_config
 from thinc.api import Config
 
 from spacy_entlm.backbones.errors import BackboneError
-from spacy_entlm.label_words.prototypes import write_label_rows
+from spacy_entlm.files.errors import DataError
+from spacy_entlm.files.tensors import save_tensors
 from spacy_entlm.label_words.words import LabelWordError
 
 NAME = "entlm_ner"
@@ -63,14 +64,14 @@ def test_label_rows_are_where_classes_start(nlp, examples, label_words, tmp_path
     before = [row.detach().clone() for row in head.rows]
     path = tmp_path / "rows.safetensors"
     row = torch.arange(float(len(before[0])))
-    write_label_rows({"LOC": row, "FOOD": row.clone()}, path)
+    save_tensors(path, {"LOC": row, "FOOD": row.clone()})
     pipe = initialize(nlp, examples, label_words=label_words, label_rows=str(path))
     assert pipe.label_data == label_words
     head = pipe.label_model.network.head
     for label, now, then in zip(pipe.labels, head.rows, before):
         assert torch.equal(now, row if label == "LOC" else then)
-    write_label_rows({"LOC": torch.ones(3)}, path)
-    with pytest.raises(LabelWordError, match="search them again"):
+    save_tensors(path, {"LOC": torch.ones(3)})
+    with pytest.raises(DataError, match="search them again"):
         initialize(nlp, examples, label_words=label_words, label_rows=str(path))
 
 

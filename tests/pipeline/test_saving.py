@@ -12,7 +12,7 @@ from spacy.util import load_model_from_config
 
 from spacy_entlm.decoding.transitions import TransitionCounts
 from spacy_entlm.decoding.viterbi import ViterbiDecoder
-from spacy_entlm.model import tensor_files
+from spacy_entlm.files import tensors
 from spacy_entlm.model.base import get_label_model
 
 NAME = "entlm_ner"
@@ -156,7 +156,7 @@ def full_disk(monkeypatch):
     @contextlib.contextmanager
     def context():
         with monkeypatch.context() as patch:
-            patch.setattr(tensor_files, "save_file", fail)
+            patch.setattr(tensors, "save", fail)
             with pytest.raises(OSError, match="No space left"):
                 yield
 

@@ -210,14 +210,6 @@ def test_precision_can_be_set_when_loading(trained_folder, texts):
             assert not numpy.array_equal(rounded, scores)
 
 
-def test_precision_auto_finds_the_same_entities(trained_folder, texts):
-    full = load(trained_folder)
-    auto = load(trained_folder, model={"precision": "auto"})
-    assert [found(doc) for doc in full.pipe(texts)] == [
-        found(doc) for doc in auto.pipe(texts)
-    ]
-
-
 @pytest.mark.parametrize(
     "setting, message",
     [

@@ -188,9 +188,7 @@ def test_run_goes_on_with_its_own_settings_only(pretrain, unfinished, text):
         pretrain("out", run=resume, batch_size=2, add_vocab=1)
     content = text.read_text()
     text.write_text(content + "more\n")
-    with pytest.raises(
-        DataError, match=r"settings: text text\.txt \d+ \w+ -> text\.txt"
-    ):
+    with pytest.raises(DataError, match=r"settings: text \[.*bytes"):
         pretrain("out", run=resume)
     text.write_text(content)
     report = pretrain("out", run=resume, steps=6)
@@ -242,14 +240,14 @@ def test_finished_run_of_another_text_or_backbone_is_told(
     pretrain("out", run=run)
     content = text.read_text()
     text.write_text(content.replace("berlin", "munich"))
-    with pytest.raises(DataError, match=r"text text\.txt .* -> text\.txt"):
+    with pytest.raises(DataError, match=r"text \[.* -> \[\{'name': 'text\.txt'"):
         pretrain("out", run=run)
     text.write_text(content)
     pretrain("out", run=run)
     weights = bytearray((own / WEIGHTS).read_bytes())
     weights[-1] ^= 1
     (own / WEIGHTS).write_bytes(weights)
-    with pytest.raises(DataError, match=r"backbone_files model\.safetensors"):
+    with pytest.raises(DataError, match=r"backbone_files \[.*hash"):
         pretrain("out", run=run)
 
 
@@ -264,6 +262,16 @@ def test_the_same_command_always_goes_on(pretrain, bert, monkeypatch, tmp_path):
         with pytest.raises(KeyboardInterrupt):
             pretrain("out", run=run)
     assert pretrain("out", run=run)["learn_rate"] == 0.0002
+
+
+@pytest.mark.parametrize("content", ["{", "[1]", '{"settings": 3}'])
+def test_damaged_notes_of_a_run_are_told_and_replaced(
+    pretrain, unfinished, tmp_path, content
+):
+    (tmp_path / "out.unfinished" / "run.json").write_text(content)
+    with pytest.raises(DataError, match=r"run\.json: is damaged: .*--overwrite"):
+        pretrain("out", run={"resume": True})
+    pretrain("out", run={"overwrite": True})
 
 
 def test_rate_for_few_shots_may_be_given_to_a_run_that_goes_on(pretrain, unfinished):

@@ -10,7 +10,7 @@ import transformers
 from spacy_entlm.backbones.recommended import read_recommended
 from spacy_entlm.files.errors import DataError
 from spacy_entlm.pretraining import names as names_module
-from spacy_entlm.pretraining.names import NameLearning
+from spacy_entlm.pretraining.names import learn_names
 
 NAMES = [{"name": "Anna", "label": "PER"}, {"name": "Berlin", "label": "LOC"}]
 
@@ -24,11 +24,10 @@ def learn(bert, tmp_path):
     text.write_text("Anna lives in Berlin .\nMary met Anna .\nIt rains .\n" * 10)
     shown = []
 
-    def run(overwrite=False, **options):
+    def run(**options):
         given = {"lexicon": lexicon, "text": [text], "out": tmp_path / "out"}
         given |= {"backbone": str(bert), "sentences": 10}
-        learning = NameLearning(**{**given, **options})
-        return learning.run(overwrite=overwrite, echo=shown.append)
+        return learn_names(**{**given, **options}, echo=shown.append)
 
     run.shown = shown
     return run

@@ -13,6 +13,7 @@ from weasel.cli.run import check_rerun, update_lockfile
 from weasel.util import load_project_config
 
 from spacy_entlm.cli.init_project import project_files
+from spacy_entlm.evaluation.compare.config import read_config
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = ["convert", "sample", "annotate", "search", "fit", "evaluate", "package"]
@@ -30,7 +31,7 @@ def run(folder, workflow, *variables):
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         # The terminal width decides where wasabi breaks its lines.
         env={**os.environ, "COLUMNS": "200", "OMP_NUM_THREADS": "1"},
     )
@@ -83,9 +84,7 @@ def test_train_takes_few_sentences_without_a_test_part(project, bert):
 def test_a_wrong_folder_of_data_is_one_clear_line(project):
     result = run(project, "train-5shot", "--vars.data", "nowhere")
     assert result.returncode == 1
-    assert "nowhere: is no folder with data: check the path (--vars.data" in (
-        result.stderr + result.stdout
-    )
+    assert "nowhere: is no folder: check the path" in (result.stderr + result.stdout)
     assert "assets" not in result.stdout + result.stderr
 
 
@@ -152,6 +151,11 @@ def test_steps_see_text_words_and_backbone(project):
         assert "build/news/corpus/backbone.json" in deps[name]
     assert "build/news/corpus/data.json" in deps["search"]
     assert commands(project)["convert"]["no_skip"]
+
+
+def test_the_comparison_is_one_that_is_read():
+    config = read_config(ROOT / "configs" / "compare.yml")
+    assert set(config.backbones) == {"lm"} and "data" in config.datasets
 
 
 def test_the_project_is_short_and_calls_commands_only():

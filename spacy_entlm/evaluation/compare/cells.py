@@ -1,7 +1,6 @@
 """The cells of a comparison: what is trained and measured, each with its key."""
 
 import shutil
-import sys
 from dataclasses import dataclass
 from functools import cache
 from os.path import isfile
@@ -14,7 +13,6 @@ from thinc.api import Config
 from ...backbones.names import resolve_backbone
 from ...backbones.recommended import LABEL_WORDS_FILE, PRETRAIN_FILE
 from ...files.errors import DataError
-from ...files.text import check_file
 from ...label_words.words import LabelWords, read_label_words
 from .config import Comparison, External, Method, Settings
 from .data import DatasetReader, hash_docs, hash_files, hash_value
@@ -74,11 +72,12 @@ def plan_cells(config: Comparison) -> List[Cell]:
     RAISES (ValueError): If data, label words, a backbone's folder, a factory or a
         program are not there or cannot be used.
     """
+    _hash_file.cache_clear()  # files may have changed
     for method in config.methods:
         _check_method(method, config.method(method))
     cells = []
     for dataset, given in config.datasets.items():
-        reader = DatasetReader(dataset, given)
+        reader = DatasetReader(given)
         test_hash = hash_docs(reader.test_docs())
         for place in config.grid(dataset):
             data = [test_hash, hash_docs(reader.split(*place[:2]))]
@@ -107,25 +106,20 @@ def make_jobs(cells: Iterable[Cell], done: Collection[str] = ()) -> List[Job]:
 
 
 def _check_method(name: str, method: Method) -> None:
-    if method.external is None:
-        # An empty pipeline: only then are the factories of other packages known.
-        if not spacy.blank("xx").has_factory(method.factory):
+    if method.external is not None:
+        external = method.external
+        program = external.command[0].replace("{python}", external.python)
+        if shutil.which(program) is None:
             raise DataError(
-                f"the method {name!r} needs the spaCy factory {method.factory!r}, "
-                "which is not installed"
+                f"there is no program {program!r} to run: install it, or name the path "
+                "of a Python (`python`)"
             )
-        return
-    program = method.external.command[0].format(python=python_of(method.external))
-    if shutil.which(program) is None:
+    # An empty pipeline: only then are the factories of other packages known.
+    elif not spacy.blank("xx").has_factory(method.factory):
         raise DataError(
-            f"there is no program {program!r} to run: install it, or name the path of "
-            "a Python (`python`)"
+            f"the method {name!r} needs the spaCy factory {method.factory!r}, which is "
+            "not installed"
         )
-
-
-def python_of(external: External) -> str:
-    """The Python of a command."""
-    return external.python or sys.executable
 
 
 def _make_cell(config: Comparison, name: CellName, data: List[str]) -> Cell:
@@ -166,13 +160,12 @@ def _label_words(template: Optional[str], name: CellName) -> Optional[LabelWords
     if template is None:
         return None
     try:
-        path = Path(template.format_map(name._asdict()))
-    except (KeyError, IndexError, ValueError) as error:
+        return read_label_words(template.format_map(name._asdict()))
+    except (KeyError, IndexError) as error:
         raise DataError(
-            f"cannot fill the file name {template!r} ({error}): its fields may be "
+            f"cannot fill the file name {template!r}: its fields may be "
             "{dataset}, {shots}, {split} and {backbone}"
         ) from error
-    return read_label_words(path)
 
 
 def _external_parts(external: External) -> List[Any]:
@@ -192,13 +185,6 @@ def _hash_backbone(path: str) -> str:
     return path
 
 
-def _hash_file(path: Path) -> str:
-    check_file(path)
-    found = path.stat()
-    return _hash_content(path, found.st_mtime_ns, found.st_size)
-
-
 @cache
-def _hash_content(path: Path, *version: int) -> str:
-    """version: Changes with the content, which is read once."""
+def _hash_file(path: Path) -> str:
     return hash_files([path])

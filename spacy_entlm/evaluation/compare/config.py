@@ -1,8 +1,8 @@
 """The config of a comparison, read and checked."""
 
+import sys
 from pathlib import Path
-from string import Formatter
-from typing import Any, Dict, List, Literal, Mapping, Optional, Set, Tuple, Union
+from typing import Any, Dict, List, Literal, Mapping, Optional, Tuple, Union
 
 import srsly
 from pydantic import (
@@ -23,8 +23,6 @@ FIELDS = (
     *("python", "train", "test", "predictions", "report", "labels", "backbone"),
     *("dataset", "shots", "split", "seed", "learn_rate", "epochs", "batch_size"),
 )
-REQUIRED_FIELDS = ("test", "predictions")
-LABELS = "{labels}"
 
 # The same for every K, or for each its own.
 PerShots = Union[List[int], Dict[int, List[int]]]
@@ -79,8 +77,7 @@ class Backbone(_Strict):
 
 
 class Settings(_Strict):
-    """Of the training: passes, sentences of a step, learning rate (None: the
-    backbone's) and the shape of its decay."""
+    """Of the training; learn_rate: None for the backbone's."""
 
     epochs: int = Field(default=20, ge=1)
     batch_size: int = Field(default=4, ge=1)
@@ -102,31 +99,28 @@ class External(_Strict):
 
     command: The program and its arguments, which may hold fields in braces; no shell
         reads them. An argument that is "{labels}" becomes one for each class.
-    python: What "{python}" stands for; None: the Python of this run.
+    python: What "{python}" stands for, by default the Python of this run.
     timeout: Seconds after which the command is ended.
     """
 
     command: List[str] = Field(min_length=1)
-    python: Optional[str] = None
+    python: str = sys.executable
     timeout: float = Field(default=3600.0, gt=0)
 
     @field_validator("command")
     @classmethod
     def _has_known_fields(cls, command: List[str]) -> List[str]:
-        used = [field_names(argument) for argument in command]
-        if unknown := set().union(*used) - set(FIELDS):
-            raise ValueError(
-                f"unknown field {min(unknown)!r}: there are {', '.join(FIELDS)}; a "
-                "brace of its own is written twice"
-            )
-        if any("labels" in n and a != LABELS for n, a in zip(used, command)):
-            raise ValueError(f"{LABELS} is an argument of its own")
-        if used[0] - {"python"}:
-            raise ValueError(f"the program is a name or {{python}}, not {command[0]}")
-        if missing := [
-            f"{{{f}}}" for f in REQUIRED_FIELDS if not any(f in n for n in used)
-        ]:
-            raise ValueError(f"the command has no {', '.join(missing)}")
+        for argument in command:
+            try:
+                argument.format_map(dict.fromkeys(FIELDS, ""))
+            except (KeyError, IndexError, ValueError) as error:
+                raise ValueError(
+                    f"{argument!r}: {error} is no field (there are {', '.join(FIELDS)})"
+                    "; a brace of its own is written twice"
+                ) from error
+        for name in ("{test}", "{predictions}"):
+            if not any(name in argument for argument in command):
+                raise ValueError(f"the command has no {name}")
         return command
 
 
@@ -157,13 +151,11 @@ class Method(_Strict):
         return self
 
 
-_ENTLM: Dict[str, Any] = {
-    **{"factory": "entlm_ner", "training": "entlm", "label_words": True},
-}
+_ENTLM = Method(factory="entlm_ner", training="entlm", label_words=True)
 _VITERBI = {"decoder": {"@misc": "spacy-entlm.viterbi_decoder.v1"}}
 METHODS = {
-    "entlm": Method(**_ENTLM),
-    "entlm_struct": Method(**_ENTLM, config=_VITERBI, transitions=True),
+    "entlm": _ENTLM,
+    "entlm_struct": _ENTLM.model_copy(update={"config": _VITERBI, "transitions": True}),
     "bert_tagger": Method(factory="bert_tagger", training="tagger"),
     "nnshot": Method(factory="nnshot", training="tagger"),
     "structshot": Method(factory="structshot", training="tagger", transitions=True),
@@ -253,8 +245,7 @@ def read_config(path: Path, overrides: Mapping[str, Any] = {}) -> Comparison:
     except ValueError as error:
         raise DataError(f"no YAML: {error}", path=path) from error
     if not isinstance(data, dict):
-        kind = type(data).__name__
-        raise DataError(f"holds {kind}, no config: see {DOCS}", path=path)
+        raise DataError(f"holds no config: see {DOCS}", path=path)
     for name, value in overrides.items():
         _override(data, name, value)
     try:
@@ -262,18 +253,6 @@ def read_config(path: Path, overrides: Mapping[str, Any] = {}) -> Comparison:
     except ValidationError as error:
         problems = "; ".join(_describe(problem) for problem in error.errors())
         raise DataError(f"{problems} ({DOCS})", path=path) from error
-
-
-def field_names(argument: str) -> Set[str]:
-    """The fields in an argument. RAISES (ValueError): If its braces do not match."""
-    try:
-        return {
-            name for _, name, _, _ in Formatter().parse(argument) if name is not None
-        }
-    except ValueError as error:
-        raise ValueError(
-            f"{argument!r}: {error}; a brace of its own is written twice"
-        ) from error
 
 
 def _override(data: Dict[str, Any], name: str, value: Any) -> None:
@@ -287,10 +266,10 @@ def _override(data: Dict[str, Any], name: str, value: Any) -> None:
 
 
 def _describe(problem: Any) -> str:
-    place = ".".join(map(str, problem["loc"]))
-    if problem["type"] == "extra_forbidden":
-        return f"{place}: there is no such setting"
-    given = problem["input"]
-    shown = "" if isinstance(given, (dict, list)) else f", not {given!r}"
+    place, given = ".".join(map(str, problem["loc"])), problem["input"]
     message = problem["msg"].removeprefix("Value error, ")
-    return f"{place}: {message}{shown}".removeprefix(": ")
+    if problem["type"] == "extra_forbidden":
+        message = "there is no such setting"
+    elif not isinstance(given, (dict, list)):
+        message += f", not {given!r}"
+    return f"{place}: {message}" if place else message

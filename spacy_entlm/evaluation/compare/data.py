@@ -23,13 +23,9 @@ HASH_DIGITS = 16
 
 
 class DatasetReader:
-    """Reads the parts of a dataset, each once.
+    """Reads the parts of a dataset, each once. config (Dataset): Where it lies."""
 
-    name (str): The dataset's name. config (Dataset): Where it lies.
-    """
-
-    def __init__(self, name: str, config: Dataset) -> None:
-        self.name = name
+    def __init__(self, config: Dataset) -> None:
         self.config = config
         self.nlp = spacy.blank(config.lang)
         self._folder = config.data or Path()
@@ -58,21 +54,18 @@ class DatasetReader:
         RAISES (DataError): If they cannot be read or drawn, or a class of the test part
             has no example.
         """
-        config = self.config
-        path = config.train or find_part(
-            self._folder / f"{shots}shot", str(split), EXTENSIONS
-        )
-        if path is not None and config.train is None:
-            docs: List[Doc] = self._read(path)
-        else:
-            path = path or find_part(self._folder, "train", EXTENSIONS)
-            if path is None:
-                raise DataError(
-                    f"has neither {shots}shot/{split}.* nor train.* to sample from",
-                    path=self._folder,
-                )
+        config, folder = self.config, self._folder
+        drawn = find_part(folder / f"{shots}shot", str(split), EXTENSIONS)
+        path = config.train or drawn or find_part(folder, "train", EXTENSIONS)
+        if path is None:
+            raise DataError(
+                f"has neither {shots}shot/{split}.* nor train.* to sample from",
+                path=folder,
+            )
+        docs: List[Doc] = self._read(path)
+        if path != drawn:
             docs = sample_exact(
-                self._read(path),
+                docs,
                 shots,
                 seed=split,
                 keep_negatives=config.keep_negatives,

@@ -45,20 +45,18 @@ def check_report(
     RAISES (DataError): If a baseline is no field or not in the config, or the folder
         has a report of something else.
     """
-    known: Dict[str, Any] = {
-        **{"method": config.methods, "variant": config.variants},
-        "backbone": config.backbones,
-    }
+    fields = ("method", "variant", "backbone")
+    known = {field: list(getattr(config, f"{field}s")) for field in fields}
     for baseline in baselines or ():
         name, _, value = baseline.partition("=")
         if name not in known:
             raise DataError(
-                f"--baseline is FIELD=VALUE with a field of {', '.join(known)}, not "
+                f"--baseline is FIELD=VALUE with a field of {', '.join(fields)}, not "
                 f"{baseline!r}"
             )
         if value not in known[name]:
-            values = ", ".join(known[name])
-            raise DataError(f"no {name} is {value!r}: there is {values}")
+            there = ", ".join(known[name])
+            raise DataError(f"no {name} is {value!r}: there is {there}")
     for path in (folder / name for name in FILES):
         if path.exists() and not (folder / RECORDS_FILE).exists():
             raise DataError(
@@ -69,8 +67,8 @@ def check_report(
 def write_report(
     result: Result,
     folder: Path,
-    *,
     title: str,
+    *,
     baselines: Optional[Sequence[str]] = None,
     seed: int = SEED,
 ) -> List[str]:
@@ -86,26 +84,18 @@ def write_report(
     if not result.records:
         raise DataError("no training has a record yet: nothing to report", path=folder)
     frame = to_frame(result.records)
-    parts = {
-        "scores": score_frame(frame),
-        "differences": difference_frame(frame, baselines, seed=seed),
-        "classes": class_frame(result.records),
-    }
-    tables = [_score_table(parts["scores"])]
-    if len(parts["differences"]):
-        tables.append(_difference_table(parts["differences"]))
-    if len(parts["classes"]):
-        tables.append(_class_table(parts["classes"]))
-    notes = []
-    if missing := result.n_cells - len(result.records):
-        notes.append(f"{missing} of {result.n_cells} cells have no record yet.")
-    if result.n_unused:
-        notes.append(
-            f"{result.n_unused} records in the file are of other data or settings: "
-            "they stay there, and are not used."
-        )
+    differences = difference_frame(frame, baselines, seed=seed)
+    frames = (score_frame(frame), differences, class_frame(result.records))
+    parts = dict(zip(PARTS, frames))
+    # What tells methods apart.
+    varying = [field for field in ("variant", "backbone") if frame[field].nunique() > 1]
+    names = ["method", *varying]
+    makers = (_score_table, _difference_table, _class_table)
+    tables = [make(part, names) for make, part in zip(makers, frames) if len(part)]
+    tables.append(_time_table(frames[0], names))
+    notes = _notes(result)
     values: Dict[str, Any] = {"title": title, "tables": tables, "notes": notes}
-    figures = _draw(parts["scores"]) if has_matplotlib() else []
+    figures = _draw(frames[0], names) if has_matplotlib() else []
     for name, template in ((PAGE, "compare.html"), (MARKDOWN, "compare.md")):
         page = render_page(template, **values, figures=figures, how_to_get=HOW_TO_GET)
         replace_file(folder / name, page.encode("utf8"))
@@ -116,6 +106,18 @@ def write_report(
         summary[name] = part.astype(object).where(part.notna(), None).to_dict("records")
     replace_file(folder / JSON, dump_json(summary))
     return [" | ".join(row) for row in (tables[0].head, *tables[0].rows)] + notes
+
+
+def _notes(result: Result) -> List[str]:
+    notes = []
+    if missing := result.n_cells - len(result.records):
+        notes.append(f"{missing} of {result.n_cells} cells have no record yet.")
+    if result.n_unused:
+        notes.append(
+            f"{result.n_unused} records in the file are of other data or settings: "
+            "they stay there, and are not used."
+        )
+    return notes
 
 
 def to_frame(records: Sequence[Record]) -> pandas.DataFrame:
@@ -196,12 +198,6 @@ def difference_frame(
     return pandas.DataFrame(rows, columns=columns).round(DIGITS)
 
 
-def _names(frame: pandas.DataFrame) -> List[str]:
-    """The fields that tell methods apart."""
-    varying = [f for f in ("variant", "backbone") if frame[f].nunique() > 1]
-    return ["method", *varying]
-
-
 def _table(title: str, frame: pandas.DataFrame, note: str = "") -> Table:
     """frame: Texts, whose index are the names."""
     flat = frame.reset_index().astype(object).fillna(NOTHING).astype(str)
@@ -209,7 +205,7 @@ def _table(title: str, frame: pandas.DataFrame, note: str = "") -> Table:
     return Table(title, list(map(str, flat.columns)), rows, frame.index.nlevels, note)
 
 
-def _score_table(scores: pandas.DataFrame) -> Table:
+def _score_table(scores: pandas.DataFrame, names: List[str]) -> Table:
     texts = [
         f"{f1:.2f} ({sd:.2f})" for f1, sd in zip(scores["f1"], scores["deviation"])
     ]
@@ -219,7 +215,7 @@ def _score_table(scores: pandas.DataFrame) -> Table:
         texts = [f"{text} n={size}" for text, size in zip(texts, sizes)]
         over = "n trainings"
     place = scores["dataset"] + ", K = " + scores["shots"].astype(str)
-    named = scores.assign(text=texts, place=place).set_index(_names(scores))
+    named = scores.assign(text=texts, place=place).set_index(names)
     wide = named.pivot_table("text", named.index.names, "place", "first", sort=False)
     note = (
         f"Mean (standard deviation) over {over}. Neighbouring entities of one class "
@@ -228,49 +224,43 @@ def _score_table(scores: pandas.DataFrame) -> Table:
     return _table("F1", wide, note)
 
 
-def _difference_table(differences: pandas.DataFrame) -> Table:
-    interval = [
-        f"{low:+.2f} to {high:+.2f}" if pandas.notna(low) else NOTHING
-        for low, high in zip(differences["low"], differences["high"])
-    ]
-    texts = differences.assign(
-        difference=differences["difference"].map("{:+.2f}".format),
-        **{"95 % interval": interval},
-    ).set_index(["dataset", "shots", *_names(differences), "against"])
-    note = (
-        "Means over splits; intervals from a bootstrap over splits and the seeds in "
-        "them. Few splits make them too narrow."
+def _difference_table(differences: pandas.DataFrame, names: List[str]) -> Table:
+    named = differences.set_index(["dataset", "shots", *names, "against"])
+    numbers = named[["difference", "low", "high"]].map(
+        lambda value: NOTHING if pandas.isna(value) else f"{value:+.2f}"
     )
-    columns = ["difference", "95 % interval", "by split"]
-    return _table("Paired differences of F1", texts[columns], note)
+    note = (
+        "Means over splits, with 95 % intervals (low, high) from a bootstrap over "
+        "splits and the seeds in them. Few splits make them too narrow."
+    )
+    texts = numbers.assign(**{"by split": named["by split"]})
+    return _table("Paired differences of F1", texts, note)
 
 
-def _class_table(classes: pandas.DataFrame) -> Table:
+def _class_table(classes: pandas.DataFrame, names: List[str]) -> Table:
     texts = classes.assign(f1=classes["f1"].map("{:.2f}".format))
-    names = ["dataset", "shots", *_names(classes)]
-    wide = texts.pivot_table("f1", names, "class", "first", sort=False)
+    index = ["dataset", "shots", *names]
+    wide = texts.pivot_table("f1", index, "class", "first", sort=False)
     return _table("F1 by class", wide)
 
 
-def _draw(scores: pandas.DataFrame) -> List[Any]:
+def _time_table(scores: pandas.DataFrame, names: List[str]) -> Table:
+    named = scores.set_index(["dataset", "shots", *names])
+    seconds = named[["seconds_train", "seconds_test"]].round(1)
+    note = "Medians; methods that share a training have its seconds."
+    return _table("Seconds of training and prediction", seconds, note)
+
+
+def _draw(scores: pandas.DataFrame, names: List[str]) -> List[Any]:
     """F1 over K with standard deviations, a figure per dataset."""
+    method = scores[names].agg(", ".join, axis=1)
     figures = []
-    for dataset, part in scores.groupby("dataset", sort=False):
+    for dataset, part in scores.assign(method=method).groupby("dataset", sort=False):
         figure, axes = new_figure()
-        shots = sorted(set(part["shots"]))
-        lines = list(part.groupby(_names(scores), sort=False))
-        for number, (names, line) in enumerate(lines):
-            line = line.sort_values("shots")
-            # Beside each other, so that none hides another.
-            shift = 0.3 * (number / max(1, len(lines) - 1) - 0.5)
-            places = [shots.index(k) + shift for k in line["shots"]]
-            label = ", ".join(filter(None, names))
-            bars = {"marker": "o", "capsize": 3, "label": label}
-            axes.errorbar(places, line["f1"], line["deviation"], **bars)
-        axes.set_xticks(range(len(shots)), [f"K = {k}" for k in shots])
-        axes.set_xlim(-0.5, len(shots) - 0.5)
-        axes.set_ylabel("F1")
-        axes.set_title(dataset)
+        wide = part.pivot_table(["f1", "deviation"], "shots", "method", sort=False)
+        bars = wide["f1"].sort_index().plot.bar
+        bars(yerr=wide["deviation"], ax=axes, rot=0, capsize=2, title=dataset)
+        axes.set(xlabel="K", ylabel="F1")
         axes.legend(fontsize="small")
         figures.append(as_svg(figure))
     return figures

@@ -1,7 +1,7 @@
 """Run a comparison: plan, train what has no record yet, write records."""
 
 from pathlib import Path
-from typing import Callable, Iterable, List, NamedTuple, Sequence
+from typing import Callable, List, NamedTuple, Sequence
 
 from tqdm import tqdm
 
@@ -10,7 +10,7 @@ from ...files.records import Record, Records, read_records
 from ...files.text import read_bytes
 from .cells import Cell, CellName, make_jobs, plan_cells
 from .config import Comparison
-from .workers import Outcome, check_gpus, run_jobs
+from .workers import check_gpus, run_jobs
 
 RECORDS_FILE, ERRORS_FILE = "records.jsonl", "errors.txt"
 FORM = "comparison 1"
@@ -61,7 +61,10 @@ def run_comparison(
         outcomes = run_jobs(
             jobs, config.datasets, folder, n_processes=n_processes, gpus=gpus
         )
-        for outcome in _show_progress(outcomes, len(jobs)):
+        # smoothing=0: short and long trainings take turns. No bar but on a terminal.
+        for outcome in tqdm(
+            outcomes, total=len(jobs), unit="training", smoothing=0, disable=None
+        ):
             if outcome.error:
                 errors.append(f"{outcome.job[0].name}: {outcome.error}")
                 with (folder / ERRORS_FILE).open("a", encoding="utf8") as file_:
@@ -104,8 +107,3 @@ def _result(cells: List[Cell], records: List[Record], errors: List[str]) -> Resu
     ]
     unused = set(by_key) - {cell.key for cell in cells}
     return Result(found, len(cells), len(unused), errors)
-
-
-def _show_progress(outcomes: Iterable[Outcome], total: int) -> Iterable[Outcome]:
-    # smoothing=0: cells take turns of long and short, so time left is by their mean.
-    return tqdm(outcomes, total=total, unit="training", smoothing=0, disable=not total)

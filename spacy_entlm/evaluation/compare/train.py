@@ -3,9 +3,8 @@
 import platform
 import time
 from datetime import datetime, timezone
-from functools import lru_cache
 from importlib.metadata import version
-from typing import Any, Dict, List, Optional
+from typing import Any, List, Optional
 
 import spacy
 from spacy.language import Language
@@ -33,39 +32,39 @@ def run_job(job: Job, reader: DatasetReader) -> List[Record]:
     job (List[Cell]): The cells. reader (DatasetReader): Of their dataset.
     RETURNS (List[Record]): Their records.
     """
-    place = job[0].name
-    examples = reader.split(place.shots, place.split)
+    first, lang = job[0], reader.config.lang
+    examples = reader.split(first.name.shots, first.name.split)
     gold = reader.test_docs()
-    if job[0].method.external is not None:
-        return [_run_command(cell, examples, gold) for cell in job]
+    if first.method.external is not None:
+        bare = [unannotated(doc) for doc in gold]
+        fields = {**first.settings.model_dump(), **first.name._asdict()}
+        fields["backbone"] = first.backbone
+        told = run_external(first.method.external, examples, bare, fields)
+        times = told.seconds_train, told.seconds_test
+        record = _record(first, examples, gold, bare, *times)
+        return [{**record, "external_versions": told.versions}]
     start = time.perf_counter()
-    trained = _train(job[0], examples, reader.config.lang)
+    trained = _train(first, examples, lang)
     seconds_train = time.perf_counter() - start
     records = []
     for cell in job:
-        nlp = trained
-        if cell is not job[0]:
-            nlp = _adopt(cell, trained, examples, reader.config.lang)
+        nlp = trained if cell is first else _adopt(cell, trained, examples, lang)
         start = time.perf_counter()
-        bare = (unannotated(doc, nlp.vocab) for doc in gold)
-        predicted = list(nlp.pipe(bare, batch_size=PREDICT_BATCH))
-        seconds_test = time.perf_counter() - start
+        copies = (unannotated(doc, nlp.vocab) for doc in gold)
+        predicted = list(nlp.pipe(copies, batch_size=PREDICT_BATCH))
+        times = seconds_train, time.perf_counter() - start
         words = _component(nlp).label_data if cell.method.label_words else None
-        result = _result(examples, gold, predicted, seconds_train, seconds_test)
-        records.append(_record(cell, {**result, "label_words": words}))
+        record = _record(cell, examples, gold, predicted, *times)
+        records.append({**record, "label_words": words})
     return records
 
 
 def _train(cell: Cell, examples: List[Doc], lang: str) -> Language:
     nlp = spacy.blank(lang)
     nlp.add_pipe(cell.method.factory, config=cell.method.config)
-    spacy_entlm.train(
-        nlp,
-        examples,
-        label_words=cell.label_words,
-        seed=cell.name.seed,
-        **cell.settings.model_dump(),
-    )
+    settings = cell.settings.model_dump()
+    words, seed = cell.label_words, cell.name.seed
+    spacy_entlm.train(nlp, examples, label_words=words, seed=seed, **settings)
     return nlp
 
 
@@ -77,8 +76,7 @@ def _adopt(cell: Cell, trained: Language, examples: List[Doc], lang: str) -> Lan
     given = {"label_words": cell.label_words} if cell.method.label_words else {}
     pipe.initialize(lambda: data, nlp=nlp, **given)
     exclude = ["decoder"]
-    weights = _component(trained).to_bytes(exclude=exclude)
-    pipe.from_bytes(weights, exclude=exclude)
+    pipe.from_bytes(_component(trained).to_bytes(exclude=exclude), exclude=exclude)
     return nlp
 
 
@@ -87,29 +85,21 @@ def _component(nlp: Language) -> Any:
     return nlp.get_pipe(nlp.pipe_names[-1])
 
 
-def _run_command(cell: Cell, examples: List[Doc], gold: List[Doc]) -> Record:
-    assert cell.method.external is not None
-    fields = {**cell.settings.model_dump(), **cell.name._asdict()}
-    found = run_external(
-        cell.method.external,
-        examples,
-        [unannotated(doc) for doc in gold],
-        {**fields, "backbone": cell.backbone},
-    )
-    seconds = found.seconds_train, found.seconds_test
-    result = _result(examples, gold, found.docs, *seconds)
-    return _record(cell, {**result, "external_versions": found.versions})
-
-
-def _result(
+def _record(
+    cell: Cell,
     examples: List[Doc],
     gold: List[Doc],
     predicted: List[Doc],
     seconds_train: float,
     seconds_test: Optional[float],
-) -> Dict[str, Any]:
+) -> Record:
+    import torch
+
     scores = score_entities([Example(x, doc) for x, doc in zip(predicted, gold)])
+    versions = {name: version(name) for name in DISTRIBUTIONS}
     return {
+        "key": cell.key,
+        **cell.name._asdict(),
         "io": scores["io"],
         "bio": scores["bio"],
         "n_test": len(gold),
@@ -117,26 +107,10 @@ def _result(
         "seconds_train": round(seconds_train, DIGITS),
         # A command may not tell how long prediction took.
         "seconds_test": None if seconds_test is None else round(seconds_test, DIGITS),
-    }
-
-
-def _record(cell: Cell, result: Dict[str, Any]) -> Record:
-    import torch
-
-    return {
-        "key": cell.key,
-        **cell.name._asdict(),
         "settings": cell.settings.model_dump(),
         "component": cell.method.model_dump(mode="json", exclude_defaults=True),
-        **result,
         "finished": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "versions": dict(_versions()),
+        "versions": {**versions, "python": platform.python_version()},
         "machine": platform.processor() or platform.machine(),
         "threads": torch.get_num_threads(),
     }
-
-
-@lru_cache(maxsize=1)
-def _versions() -> Dict[str, str]:
-    found = {name: version(name) for name in DISTRIBUTIONS}
-    return {**found, "python": platform.python_version()}

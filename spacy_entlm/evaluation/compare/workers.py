@@ -69,59 +69,50 @@ def run_jobs(
     gpus (Sequence[int]): Devices, taken in turn; none: the CPU.
     YIELDS (Outcome): As jobs get done. A process that dies spoils its job only.
     """
+    import torch
+
+    threads = max(1, torch.get_num_threads() // n_processes)
     # Not forked: torch's threads do not survive it.
     context = multiprocessing.get_context("spawn")
-    threads = max(1, _available_cores() // n_processes)
     waiting, free = deque(jobs), deque(range(n_processes))
-    busy: Dict[Any, Tuple[Any, Job, int]] = {}
+    busy: Dict[Any, Tuple[Any, Job, int, Path]] = {}
     try:
         while waiting or busy:
             while waiting and free:
                 job, place = waiting.popleft(), free.popleft()
-                pipe, theirs = context.Pipe()
                 gpu = gpus[place % len(gpus)] if gpus else -1
-                dataset = datasets[job[0].name.dataset]
-                values = (theirs, job, dataset, threads, gpu, _log(folder, place))
+                log = folder / f"log-{place + 1}.txt"
+                pipe, theirs = context.Pipe()
+                values = (theirs, job, datasets[job[0].name.dataset], threads, gpu, log)
                 process = context.Process(target=_work, args=values, daemon=True)
                 process.start()
                 theirs.close()
-                busy[pipe] = process, job, place
+                busy[pipe] = process, job, place, log
             for done in wait(list(busy)):
-                process, job, place = busy[done]
-                outcome = _take(done, process, job, _log(folder, place))
+                process, job, place, log = busy[done]
+                outcome = Outcome(job, *_take(done, process, log))
                 del busy[done]
                 free.append(place)
                 yield outcome
     finally:
-        for process, _, _ in busy.values():
+        for process, *_ in busy.values():
             process.terminate()
-        for process, _, _ in busy.values():
+        for process, *_ in busy.values():
             process.join(GRACE_SECONDS)
             process.kill()
 
 
-def _take(pipe: Any, process: Any, job: Job, log: Path) -> Outcome:
+def _take(pipe: Any, process: Any, log: Path) -> Any:
     """What came of a job; a process that died is known by its closed pipe."""
     try:
-        outcome = Outcome(job, *pipe.recv())
-        process.join(GRACE_SECONDS)
-        return outcome
+        return pipe.recv()
     except (EOFError, ConnectionError):
         process.join(GRACE_SECONDS)
         text = log.read_text("utf8", "replace") if log.is_file() else ""
-        last = text.strip().splitlines()[-1:]
-        error = f"its process ended with status {process.exitcode}"
-        return Outcome(job, [], ": ".join([error, *last]))
-
-
-def _log(folder: Path, place: int) -> Path:
-    return folder / f"log-{place + 1}.txt"
-
-
-def _available_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        status = f"its process ended with status {process.exitcode}"
+        return [], ": ".join([status, *text.strip().splitlines()[-1:]])
+    finally:
+        process.join(GRACE_SECONDS)
 
 
 def _work(
@@ -149,8 +140,7 @@ def _work(
         torch.set_num_threads(threads)
         if gpu >= 0:
             spacy.require_gpu(gpu)
-        reader = DatasetReader(job[0].name.dataset, dataset)
-        pipe.send([run_job(job, reader)])
+        pipe.send([run_job(job, DatasetReader(dataset))])
     except KeyboardInterrupt:
         return
     except Exception as error:

@@ -44,10 +44,9 @@ def entity_matrix(docs: Sequence[Doc]) -> numpy.ndarray:
 
 def make_folds(counts: numpy.ndarray, n_folds: int, *, seed: int) -> List[List[int]]:
     """Divide sentences into folds whose sizes differ by one at most, and whose entities
-    of each class are as even as a greedy choice makes them: sentences with rare classes
-    are placed first, each where classes become most even (as in Sechidis et al. 2011,
-    "On the stratification of multi-label data", but for counts of entities, not just
-    for which classes a sentence has).
+    of each class are about even: sentences with rare classes are placed first, each
+    where classes become most even (as in Sechidis et al. 2011, "On the stratification
+    of multi-label data", but for counts of entities).
 
     counts: int64 (n_sentences, n_classes), entities.
     n_folds (int): At most as many as sentences.

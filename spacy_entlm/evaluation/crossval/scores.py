@@ -1,7 +1,7 @@
 """F1 from counts by sentence, and its interval by a bootstrap over sentences."""
 
 from dataclasses import dataclass
-from typing import Callable, List, Optional, Sequence, Set, Tuple
+from typing import Callable, List, Optional, Sequence, Tuple
 
 import numpy
 from spacy.tokens import Doc
@@ -63,9 +63,8 @@ def count_sentence(
         negatives.
     """
     ours, theirs = set(judged), set(gold)
-    kinds: List[Set[Entity]] = [ours & theirs, ours - theirs, theirs - ours]
-    found = [[entity[2] for entity in kind] for kind in kinds]
-    return [[kind.count(label) for kind in found] for label in labels]
+    kinds = (ours & theirs, ours - theirs, theirs - ours)
+    return [[sum(e[2] == x for e in kind) for kind in kinds] for x in labels]
 
 
 def f1(counts: numpy.ndarray) -> numpy.ndarray:
@@ -77,13 +76,6 @@ def f1(counts: numpy.ndarray) -> numpy.ndarray:
     right = 2.0 * counts[..., 0]
     total = right + counts[..., 1] + counts[..., 2]
     return PERCENT * right / numpy.maximum(total, 1.0)
-
-
-def precision_recall(counts: numpy.ndarray) -> Tuple[float, float]:
-    """Precision and recall, from 0 to 100, of counts (..., 3) that are added up."""
-    right, wrong, missed = counts.reshape(-1, 3).sum(axis=0).tolist()
-    found, annotated = max(right + wrong, 1), max(right + missed, 1)
-    return PERCENT * right / found, PERCENT * right / annotated
 
 
 def f1_interval(counts: numpy.ndarray, *, seed: int = SEED) -> Interval:
@@ -113,9 +105,8 @@ def _interval(
     and draw repeats with replacement.
 
     Predictions of several repeats for one sentence are not independent: to draw from
-    folds x repeats would count the same sentences over and over, and give an interval
-    that is too narrow. Sentences are what is drawn from a larger whole; repeats (other
-    folds, other seeds) are drawn since a training is a matter of chance too.
+    folds x repeats would give an interval that is too narrow. Repeats are drawn since a
+    training is a matter of chance too.
 
     parts: int64 (n_sentences, n_parts, n_repeats, 3); the same draws for all parts.
     figure (Callable): Of the mean F1 of each part.

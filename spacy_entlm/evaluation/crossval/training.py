@@ -17,6 +17,7 @@ from thinc.api import Config, ConfigValidationError
 
 from ...corpus.docs import unannotated
 from ...files.errors import DataError
+from ...files.text import check_file
 from ...training.check import entlm_names
 from ..compare.data import hash_files, hash_value
 from .result import Outcome
@@ -43,8 +44,7 @@ class Trainer:
     """
 
     def __init__(self, config_path: Path, overrides: Dict[str, Any]) -> None:
-        if not config_path.is_file():
-            raise DataError("no such config file", path=config_path)
+        check_file(config_path)
         try:
             config = load_config(config_path, overrides=overrides, interpolate=False)
             self.nlp: Language = load_pipeline(config, auto_fill=True)
@@ -100,7 +100,7 @@ class Trainer:
             hold no entity to learn from.
         """
         if not any(doc.ents for doc in train):
-            return Outcome([[] for _ in test])
+            return Outcome([[] for _ in test], {})
         with tempfile.TemporaryDirectory() as folder:
             nlp = init_nlp(self._config_for(train, Path(folder), seed))
             silence = io.StringIO()

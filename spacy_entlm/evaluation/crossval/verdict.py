@@ -1,6 +1,6 @@
 """What the figures of a cross-validation mean: usable or not, and what to do next."""
 
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, Optional, Sequence, Tuple
 
 from .scores import Interval
 
@@ -8,7 +8,7 @@ from .scores import Interval
 USABLE_F1 = 60.0
 USABLE_CLASS_F1 = 40.0
 RULE = (
-    f"Usable: the 95 % interval of F1 (IO) begins at {USABLE_F1:g} or above, and that of "
+    f"Usable: the 95 % interval of F1 (IO) begins at {USABLE_F1:g} or above, that of "
     f"each annotated class at {USABLE_CLASS_F1:g} or above. A class with too few "
     "examples for an interval does not meet this."
 )
@@ -22,7 +22,7 @@ NO_ENTITY_FOUND = (
 
 
 def judge(
-    f1: Interval, classes: Sequence[Any], gain: Optional[Interval], *, found_any: bool
+    f1: Interval, classes: Sequence[Any], gain: Optional[Interval]
 ) -> Tuple[bool, str]:
     """The verdict. Usable: the interval of F1 begins at 60 or above, and that of each
     annotated class at 40 or above; with too few examples for an interval it is not.
@@ -30,22 +30,19 @@ def judge(
     f1 (Interval): Of all classes. classes (Sequence[ClassFigures]): Of each.
     gain (Optional[Interval]): From twice as many examples, None without a curve. Where
         it says that more of them hardly help, something else is recommended.
-    found_any (bool): Whether any training found an entity.
     RETURNS (Tuple[bool, str]): Whether it is usable, and the verdict in words.
     """
-    if not found_any:
+    # Neither right nor wrong ones; precision is 0 as well if all are wrong.
+    if not any(c.n_found for c in classes):
         return False, NO_ENTITY_FOUND
-    annotated = [c for c in classes if c.support]
-    weak: List[str] = [
-        c.label for c in annotated if not _begins_at(c.f1, USABLE_CLASS_F1)
-    ]
-    if not weak and _begins_at(f1, USABLE_F1):
+    weak = [c for c in classes if c.support and (c.f1.low or 0) < USABLE_CLASS_F1]
+    if not weak and (f1.low or 0) >= USABLE_F1:
         return True, "usable"
-    too_few = any(c.f1.low is None for c in annotated)
-    if gain and _hardly_helps(gain) and not too_few:
-        what = f" for {', '.join(weak)}" if weak else ""
+    names = ", ".join(c.label for c in weak)
+    if gain and _hardly_helps(gain) and all(c.f1.low is not None for c in weak):
+        what = f" for {names}" if weak else ""
         return False, f"not yet: try other label words or another backbone{what}"
-    return False, f"not yet: annotate more {', '.join(weak) or 'sentences'}"
+    return False, f"not yet: annotate more {names or 'sentences'}"
 
 
 def advice(gain: Interval) -> str:
@@ -70,7 +67,3 @@ def advice(gain: Interval) -> str:
 
 def _hardly_helps(gain: Interval) -> bool:
     return gain.high is not None and gain.high < WORTH_POINTS
-
-
-def _begins_at(f1: Interval, least: float) -> bool:
-    return f1.low is not None and f1.low >= least

@@ -1,129 +1,175 @@
-"""The report on label words as one HTML page, which needs nothing beside it."""
+"""The page on label words: the counts behind them, and where their rows lie."""
 
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
-from ..html import html_page, html_table, html_text
-from .picture import class_colour
+import numpy
+from markupsafe import Markup
 
-NOTHING = "–"
+from ...label_words.words import LabelWords, word_pieces
+from ..colors import label_colors
+from ..figures import HOW_TO_GET, as_svg, has_matplotlib, new_figure
+from ..pages import printable, render_page
+
+# Words of the vocabulary that are shown beside a class's row.
+N_NEAREST = 10
+WIDTH, MIN_HEIGHT, MAX_HEIGHT = 9.0, 3.0, 7.0
+WORD_MARK, ROW_MARK = ("o", 30, 9), ("D", 110, 11)
+# Where a text may stand beside its mark, in points, the best place first.
+PLACES = [(8, -3), (-8, -3), (0, 9), (0, -16), (8, 9), (8, -14), (-8, 9), (-8, -14)]
+SIDES = {8: "left", -8: "right", 0: "center"}
 
 
 @dataclass
 class ClassView:
-    """What the page shows of a class.
-
-    label (str): The class.
-    words (List[Tuple[str, List[str]]]): Its label words with their pieces.
-    nearest (List[Tuple[str, float, str]]): Words of the vocabulary nearest to its
-        row, their cosines, and the class of which each is a label word, if any.
-    report (Mapping[str, Any]): Its part of the report of `search`, or empty.
-    """
+    """What the page shows of a class: its label words with their pieces, its part of
+    the report of `search`, and of the vocabulary words nearest to its row the word, the
+    cosine and the classes of which it is a label word."""
 
     label: str
-    words: List[Tuple[str, List[str]]]
+    words: Dict[str, List[str]]
+    report: Mapping[str, Any]
     nearest: List[Tuple[str, float, str]] = field(default_factory=list)
-    report: Mapping[str, Any] = field(default_factory=dict)
 
 
-def render_page(
-    classes: Sequence[ClassView],
-    *,
-    settings: Mapping[str, Any],
-    picture: str,
-    shown: float,
+@dataclass
+class Point:
+    """A label word, or the row of a class, in the output matrix."""
+
+    text: str
+    label: str
+    is_row: bool
+    row: numpy.ndarray
+
+
+def label_words_page(
+    words: LabelWords, report: Mapping[str, Any], backbone: str
 ) -> str:
-    """Write the page.
+    """The page (str) on label words. report: Of `search`, or empty. backbone (str): The
+    masked LM."""
+    from ...backbones.loading import load_masked_lm
+    from ...label_words.rows import Rows, initial_row
 
-    classes (Sequence[ClassView]): The classes.
-    settings (Mapping[str, Any]): Those of the search and the backbone, by name.
-    picture (str): The <svg> element; empty: there is no label word to show.
-    shown (float): Share of the variance that the picture shows.
-    RETURNS (str): The HTML.
-    """
-    parts = [_settings_table(settings)]
-    if picture:
-        parts += [
-            "<h2>Label words and label rows</h2>",
-            f'<p class="note">Rows of the output matrix in the plane of their two '
-            f"principal components, which show {shown:.0%} of the variance. A circle "
-            f"is a label word, a diamond the mean of a class's words: the row that "
-            f"the class starts from.</p>",
-            picture,
-        ]
-    parts += [_class_section(i, view) for i, view in enumerate(classes)]
-    return html_page("Label words", parts)
-
-
-def _settings_table(settings: Mapping[str, Any]) -> str:
-    rows = [[name.replace("_", " "), _setting(v)] for name, v in settings.items()]
-    return html_table(["setting", "value"], rows)
-
-
-def _setting(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) or NOTHING
-    return NOTHING if value is None else str(value)
+    masked_lm = load_masked_lm(backbone)
+    tokenizer = masked_lm.tokenizer
+    rows = Rows(masked_lm.decoder.weight.detach(), None)
+    ids = {x: {w: word_pieces(w, tokenizer) for w in ws} for x, ws in words.items()}
+    views: List[ClassView] = []
+    points: List[Point] = []
+    for label, own in ids.items():
+        shown = {w: tokenizer.convert_ids_to_tokens(i) for w, i in own.items()}
+        view = ClassView(label, shown, report.get("classes", {}).get(label, {}))
+        views.append(view)
+        groups = [(word, False, [i]) for word, i in own.items() if i]
+        if groups:
+            groups.append((label, True, [i for i in own.values() if i]))
+        for text, is_row, group in groups:
+            row = initial_row(rows, group, mean_bias=False)[0].numpy()
+            points.append(Point(text, label, is_row, row))
+        if groups:
+            vocabulary = rows.weight.numpy()[: len(tokenizer)]
+            view.nearest = list(_nearest(points[-1].row, vocabulary, tokenizer, ids))
+    settings = {**report.get("settings", {}), "backbone of this page": backbone}
+    return render_label_words(views, points, settings)
 
 
-def _class_section(index: int, view: ClassView) -> str:
-    report = view.report
-    parts = [
-        f'<h2><span style="background:{class_colour(index)}"></span>'
-        f"{html_text(view.label)}</h2>"
-    ]
-    if report.get("advice"):
-        lacking = f"{len(view.words)} words; {report['advice']}"
-        parts.append(f'<p class="advice">{html_text(lacking)}</p>')
-    if view.words:
-        parts.append(_word_table(view))
-    elif not report.get("advice"):
-        parts.append('<p class="advice">No label word.</p>')
-    if view.nearest:
-        rows = [[word, f"{cosine:.3f}", owner] for word, cosine, owner in view.nearest]
-        parts.append("<h3>Nearest to the row</h3>")
-        head = ["vocabulary word", "cosine", "label word of"]
-        parts.append(html_table(head, rows, numbers=(1,)))
-    parts += [
-        _left_out(report, "conflicts", "too often stand elsewhere"),
-        _left_out(report, "multi_piece", "are no single piece of the vocabulary"),
-        _left_out(report, "unseen", "are not in the annotated text"),
-    ]
-    return "\n".join(filter(None, parts))
-
-
-def _word_table(view: ClassView) -> str:
-    counted = {entry["word"]: entry for entry in view.report.get("words", [])}
-    rows = []
-    for word, pieces in view.words:
-        entry: Dict[str, Any] = counted.get(word, {})
-        counts = [_number(entry.get(name)) for name in ("data", "lm", "ratio", "score")]
-        rows.append([word, " ".join(pieces) or NOTHING, *counts])
-    head = ["label word", "pieces", "data", "LM", "conflict ratio", "score"]
-    return html_table(head, rows, numbers=(2, 3, 4, 5))
-
-
-def _left_out(report: Mapping[str, Any], name: str, why: str) -> str:
-    entries = report.get(name, [])
-    if not entries:
-        return ""
-    total = report.get(f"n_{name}", len(entries))
-    rows = []
-    for entry in entries:
-        counts = [_number(entry.get(key)) for key in ("data", "lm", "ratio")]
-        reason = entry.get("why") or " ".join(map(str, entry.get("pieces") or []))
-        rows.append([entry["word"], *counts, reason])
-    head = ["word", "data", "LM", "conflict ratio", ""]
-    table = html_table(head, rows, numbers=(1, 2, 3))
-    return (
-        f"<details><summary>Words that would have been chosen, but {why}: "
-        f"{_number(total)}</summary>{table}</details>"
+def render_label_words(
+    views: List[ClassView], points: List[Point], settings: Mapping[str, Any]
+) -> str:
+    """The HTML of what is shown; without points or matplotlib there is no picture."""
+    colors = label_colors(view.label for view in views)
+    picture: Optional[Markup] = None
+    shown = 0.0
+    if points and has_matplotlib():
+        plane, shown = project(numpy.stack([point.row for point in points]))
+        picture = draw_points(points, plane, colors)
+    return render_page(
+        "label_words.html",
+        views=views,
+        settings=settings,
+        colors=colors,
+        picture=picture,
+        shown=shown,
+        how_to_get=HOW_TO_GET if points else "",
     )
 
 
-def _number(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return NOTHING
-    return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
+def project(points: numpy.ndarray) -> Tuple[numpy.ndarray, float]:
+    """Principal component analysis: the plane that shows most of the points' spread.
+
+    points: float (n, width), n at least 1.
+    RETURNS: float (n, 2), coordinates in that plane, with signs such that a run
+        repeats; the share of the variance that it shows, 1 where there is none.
+    """
+    left, spread, _ = numpy.linalg.svd(points - points.mean(axis=0), False)
+    plane = numpy.zeros((len(points), 2))
+    plane[:, : len(spread[:2])] = left[:, :2] * spread[:2]
+    largest = numpy.abs(plane).argmax(axis=0)
+    plane *= numpy.where(plane[largest, [0, 1]] < 0, -1, 1)
+    total = float((spread**2).sum())
+    return plane, float((spread[:2] ** 2).sum()) / total if total else 1.0
+
+
+def draw_points(
+    points: List[Point], plane: numpy.ndarray, colors: Mapping[str, str]
+) -> Markup:
+    """Draw points at their places in the plane, float (n_points, 2), as an <svg>; both
+    axes have the same scale, so that distances can be compared."""
+    width, height = numpy.ptp(plane, axis=0)
+    ratio = height / width if width else 0.5
+    figure, axes = new_figure(WIDTH, min(max(WIDTH * ratio, MIN_HEIGHT), MAX_HEIGHT))
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_axis_off()
+    axes.margins(0.15)
+    for point, place in zip(points, plane):
+        marker, size, _ = ROW_MARK if point.is_row else WORD_MARK
+        # The circle of a word that lies on a row stays visible.
+        look: Any = {"s": size, "marker": marker, "zorder": 2 if point.is_row else 3}
+        axes.scatter(*place, c=colors[point.label], edgecolors="#777777", **look)
+    figure.draw_without_rendering()
+    _write_texts(axes, points, plane)
+    return as_svg(figure)
+
+
+def _write_texts(axes: Any, points: List[Point], plane: numpy.ndarray) -> None:
+    """Write texts beside their marks, where they cover nothing if there is a place."""
+    from matplotlib.transforms import Bbox
+
+    marks = axes.transData.transform(plane)
+    taken = [Bbox.from_extents(x - 6, y - 6, x + 6, y + 6) for x, y in marks]
+    for point, place in zip(points, plane):
+        text = axes.annotate(
+            printable(point.text),
+            place,
+            textcoords="offset points",
+            xytext=PLACES[0],
+            fontsize=(ROW_MARK if point.is_row else WORD_MARK)[2],
+            fontweight="bold" if point.is_row else "normal",
+            parse_math=False,
+        )
+        for offset in [*PLACES, PLACES[0]]:
+            text.set(position=offset, ha=SIDES[offset[0]])
+            box = text.get_window_extent()
+            if not box.count_overlaps(taken):
+                break
+        taken.append(box)
+
+
+def _nearest(
+    row: numpy.ndarray,
+    vocabulary: numpy.ndarray,
+    tokenizer: Any,
+    ids: Mapping[str, Mapping[str, List[int]]],
+) -> Iterator[Tuple[str, float, str]]:
+    """The vocabulary words of the greatest cosine with a row, their cosines, and whose
+    label words they are."""
+    from ...label_words.lm_counts import piece_as_word
+
+    norms = numpy.linalg.norm(vocabulary, axis=1) * numpy.linalg.norm(row)
+    cosines = vocabulary @ row / numpy.maximum(norms, numpy.finfo(row.dtype).tiny)
+    special = set(tokenizer.all_special_ids)
+    ordered = numpy.argsort(-cosines, kind="stable").tolist()
+    for i in [i for i in ordered if i not in special][:N_NEAREST]:
+        owners = [label for label, own in ids.items() if [i] in own.values()]
+        word = piece_as_word(tokenizer.convert_ids_to_tokens(i), tokenizer)
+        yield word, float(cosines[i]), ", ".join(owners)

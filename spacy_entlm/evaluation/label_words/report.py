@@ -1,10 +1,12 @@
 """What a search for label words found and left out, as data for people and programs."""
 
-import json
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Dict, List
 
+from ...files.errors import DataError
+from ...files.json_lines import read_json
 from ...label_words.search import (
     DATA,
     DATA_LM,
@@ -14,7 +16,6 @@ from ...label_words.search import (
     Counts,
     SearchSettings,
 )
-from ...label_words.words import LabelWordError
 
 REPORT_SUFFIX = ".report.json"
 # Words left out that a report lists per class and reason; it gives the number of all.
@@ -29,10 +30,7 @@ def report_path(path: Path) -> Path:
 
 
 def make_report(
-    found: Dict[str, ClassSearch],
-    settings: SearchSettings,
-    data: Counts,
-    lm: Counts,
+    found: Dict[str, ClassSearch], settings: SearchSettings, data: Counts, lm: Counts
 ) -> Dict[str, Any]:
     """Put together what is known of each class's words.
 
@@ -54,11 +52,8 @@ def make_report(
             "candidates": search.n_candidates,
             "words": [_as_json(word) for word in search.chosen],
         }
-        for reason, words in (
-            ("conflicts", search.conflicts),
-            ("unseen", search.unseen),
-            ("multi_piece", search.multi_piece),
-        ):
+        for reason in ("conflicts", "unseen", "multi_piece"):
+            words = getattr(search, reason)
             entry[f"n_{reason}"] = len(words)
             entry[reason] = [_as_json(word) for word in words[:MAX_LISTED]]
         for conflict, word in zip(entry["conflicts"], search.conflicts):
@@ -120,21 +115,17 @@ def read_report(path: Path) -> Dict[str, Any]:
 
     path (Path): The file.
     RETURNS (Dict[str, Any]): With "settings" and "classes".
-    RAISES (LabelWordError): If the file is missing, no JSON, or no such report.
+    RAISES (DataError): If the file cannot be read, or is no such report.
     """
-    try:
-        report = json.loads(path.read_text(encoding="utf8"))
-    except (OSError, UnicodeDecodeError) as err:
-        raise LabelWordError(f"Cannot read the report {path}: {err}") from err
-    except json.JSONDecodeError as err:
-        raise LabelWordError(f"{path} is not valid JSON: {err}") from err
+    report = read_json(path)
     classes = report.get("classes") if isinstance(report, dict) else None
+    settings = report.get("settings") if isinstance(report, dict) else None
     if not (
-        isinstance(classes, dict)
+        isinstance(settings, dict)
+        and isinstance(classes, dict)
         and all(map(_is_class, classes.values()))
-        and isinstance(report.get("settings"), dict)
     ):
-        raise LabelWordError(f"{path} is no report of `search`: run that again")
+        raise DataError("is no report of `search`: run that again", path=path)
     return report
 
 
@@ -149,16 +140,9 @@ def _is_class(entry: Any) -> bool:
 
 
 def _as_json(candidate: Candidate) -> Dict[str, Any]:
-    entry: Dict[str, Any] = {
-        "word": candidate.word,
-        "score": candidate.score,
-        "data": candidate.data,
-        "lm": candidate.lm,
-        "ratio": round(candidate.ratio, 4),
-        "by_class": candidate.by_class,
-    }
-    if candidate.pieces is not None:
-        entry["pieces"] = candidate.pieces
+    entry = {**asdict(candidate), "ratio": round(candidate.ratio, 4)}
+    if candidate.pieces is None:
+        del entry["pieces"]
     return entry
 
 

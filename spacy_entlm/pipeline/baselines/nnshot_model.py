@@ -9,8 +9,8 @@ import torch
 from spacy.tokens import Doc, Span
 
 from ...backbones.masked_lm import MaskedLM
+from ...files.tensors import load_tensors, save_tensors
 from ...model.base import ModelConfig, PieceModel, build_model
-from ...model.tensor_files import load_tensors, save_tensors
 from ...model.types import NO_TARGET
 from .tagger_model import TaggerModel, TaggerNetwork
 

@@ -71,9 +71,9 @@ def inline(monkeypatch):
 
     def run_inline(jobs, datasets, folder, **_):
         for job in jobs:
-            name = job[0].name.dataset
             done.append(job)
-            yield Outcome(job, run_job(job, DatasetReader(name, datasets[name])))
+            reader = DatasetReader(datasets[job[0].name.dataset])
+            yield Outcome(job, run_job(job, reader))
 
     monkeypatch.setattr("spacy_entlm.evaluation.compare.run.run_jobs", run_inline)
     return done

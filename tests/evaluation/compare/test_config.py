@@ -54,7 +54,7 @@ def test_wrong_values_are_named(make, values, message):
 
 @pytest.mark.parametrize(
     "text, message",
-    [("- a\n", "holds list"), ("a: [", "no YAML"), ("", "holds NoneType")],
+    [("- a\n", "holds no config"), ("a: [", "no YAML"), ("", "holds no config")],
 )
 def test_files_that_are_no_config_are_named(tmp_path, text, message):
     path = tmp_path / "c.yml"

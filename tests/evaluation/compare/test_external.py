@@ -120,7 +120,7 @@ WRITE = "import sys\nopen(sys.argv[3], 'w').write({!r})\n"
             "script.py ended with status 1. It pri",
         ),
         ("raise ValueError('no such thing')", "ValueError: no such thing"),
-        ("import sys; sys.exit(3)", "ended with status 3. It printed nothing"),
+        ("import sys; sys.exit(3)", "ended with status 3. It printed: nothing"),
         ("", "the command wrote no {predictions}"),
         (WRITE.format(""), "have 0 lines, the test part has 10 sent"),
         (WRITE.format("{\n" * 10), "predictions.jsonl, line 1: broken JSON"),
@@ -137,15 +137,16 @@ def test_what_a_command_does_wrong_is_told(run, command, source, message):
 @pytest.mark.parametrize(
     "old, new, message",
     [
-        ("known.get(word, ", "('B-CITY' or ", "line 1: the class 'CITY' has no exam"),
+        (
+            "known.get(word, ",
+            "('B-CITY' or ",
+            "line 1: 'CITY' has no example; there are",
+        ),
         ("known.get(word, ", "('Q:PER' or ", "line 1: unknown tag 'Q:PER'"),
         ('{"text": s["text"]', '{"text": ["a"]', "line 1: other words than those"),
-        ('"seconds_test": 0.001', '"seconds": 1', 'no "seconds_train", "seconds_test"'),
-        (
-            '"seconds_test": 0.001',
-            '"seconds_test": 1e6',
-            "reports 0.002 + 1e+06 s",
-        ),
+        ('"seconds_test": 0.001', '"seconds": 1', "report: seconds_test: Field requ"),
+        ('"seconds_test": 0.001', '"seconds_test": -1', "greater than or equal to 0"),
+        ('json.dump(told, open(report, "w"))', 'open(report, "w")', "broken JSON"),
     ],
 )
 def test_wrong_predictions_and_reports_are_told(run, command, old, new, message):
@@ -179,11 +180,9 @@ def stands_still(path, seconds=0.3):
     "external, message",
     [
         ({"command": []}, "external.command: List should have at least 1 item"),
-        ({"command": ["a", "{train}"]}, "the command has no {test}, {predictions}"),
-        ({"command": ["a", "{text}"]}, "unknown field 'text': there are python"),
+        ({"command": ["a", "{train}"]}, "the command has no {test}"),
+        ({"command": ["a", "{text}"]}, "'text' is no field (there are python"),
         ({"command": ["a", "{"]}, "a brace of its own is written twice"),
-        ({"command": ["a", "-l={labels}"]}, "{labels} is an argument of its own"),
-        ({"command": ["{train}"]}, "the program is a name or {python}, not {train}"),
         ({"command": ["a", *ARGUMENTS], "timeout": 0}, "external.timeout"),
         ({"command": ["a", *ARGUMENTS], "shell": True}, "there is no such setting"),
     ],
@@ -203,7 +202,7 @@ def test_a_program_that_is_not_there_is_told_before_anything_runs(make):
 
 def test_a_setting_that_is_not_set_is_told(make, raw_config, inline, tmp_path, command):
     del raw_config["backbones"]["bert"]["learn_rate"]
-    with pytest.raises(DataError, match="learn_rate is not set in the settings"):
+    with pytest.raises(DataError, match="the config sets no learn_rate"):
         config = make(methods=command(arguments=("{learn_rate}",)))
         run_comparison(config, tmp_path / "out")
 

@@ -90,11 +90,21 @@ def test_the_baseline_is_the_tagger_if_there_is_one(records):
     assert set(difference_frame(frame)["against"]) == {"method=bert_tagger"}
 
 
+def test_what_differs_from_the_baseline_is_named(report, tmp_path):
+    report(
+        [record(20, variant="mine"), record(15, variant="plain")],
+        baselines=["variant=plain"],
+    )
+    assert "| conll | 5 | entlm | mine | variant=plain | +5.00 |" in (
+        (tmp_path / "report.md").read_text()
+    )
+
+
 def test_one_split_has_no_interval(report, tmp_path):
     report([record(20), record(15, method="bert_tagger")])
     (row,) = csv.DictReader((tmp_path / "differences.csv").read_text().splitlines())
     assert (row["difference"], row["low"], row["high"]) == ("5.0", "", "")
-    assert "| conll | 5 | entlm | method=bert_tagger | +5.00 | – | +5.0 |" in (
+    assert "| conll | 5 | entlm | method=bert_tagger | +5.00 | – | – | +5.0 |" in (
         (tmp_path / "report.md").read_text()
     )
 

@@ -69,7 +69,7 @@ def one_repeat(docs, *repeats):
     return summarise(
         docs,
         {
-            Training(i, 0, 4, i, (), numbers): Outcome(found)
+            Training(i, 0, 4, i, (), numbers): Outcome(found, {})
             for i, found in enumerate(repeats)
         },
     )

@@ -94,5 +94,5 @@ def test_settings_that_cannot_be_are_told(trainer, changed, message):
 
 
 def test_missing_config_is_told(tmp_path):
-    with pytest.raises(DataError, match="no such config file"):
+    with pytest.raises(DataError, match="no such file"):
         Trainer(tmp_path / "none.cfg", {})

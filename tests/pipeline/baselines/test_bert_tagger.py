@@ -13,6 +13,7 @@ from thinc.api import SGD, Adam, fix_random_seed
 from spacy_entlm.backbones.errors import BackboneError
 from spacy_entlm.decoding.io import IODecoder
 from spacy_entlm.decoding.viterbi import ViterbiDecoder
+from spacy_entlm.files.errors import DataError
 
 NAME = "bert_tagger"
 NO_DROPOUT = {
@@ -205,7 +206,7 @@ def test_files_that_do_not_fit_each_other_are_refused(start, tmp_path):
     start().to_disk(tmp_path)
     path = tmp_path / NAME / "model" / "tags.json"
     path.write_text('["PER"]')
-    with pytest.raises(BackboneError, match="does not fit the model"):
+    with pytest.raises(DataError, match="does not fit the model"):
         spacy.load(tmp_path)
     path.unlink()
     with pytest.raises(BackboneError, match="Cannot read the tags"):

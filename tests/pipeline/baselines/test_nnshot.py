@@ -9,9 +9,9 @@ from spacy.training import Example
 from spacy.util import load_model_from_config
 from thinc.api import Adam, fix_random_seed
 
-from spacy_entlm.backbones.errors import BackboneError
 from spacy_entlm.decoding.io import IODecoder
 from spacy_entlm.decoding.viterbi import ViterbiDecoder
+from spacy_entlm.files.errors import DataError
 
 FACTORIES = ["nnshot", "structshot"]
 LABELS = ["PER", "LOC", "ORG"]
@@ -213,7 +213,7 @@ def test_broken_index_is_refused(started, tmp_path):
     started.to_disk(tmp_path)
     path = tmp_path / "nnshot" / "model" / "support.safetensors"
     path.write_bytes(b"nonsense")
-    with pytest.raises(BackboneError, match="Cannot read"):
+    with pytest.raises(DataError, match="cannot be read"):
         spacy.load(tmp_path)
 
 

@@ -1,0 +1,54 @@
+"""Small safetensors files."""
+
+from pathlib import Path
+from typing import Dict, Mapping, Optional, Tuple
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+
+from .errors import DataError
+
+# For each tensor its sizes, None where any will do.
+Shapes = Mapping[str, Tuple[Optional[int], ...]]
+
+
+def save_tensors(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
+    """Write tensors, which may be on any device.
+
+    path (Path): The file.
+    """
+    cpu = {key: value.detach().cpu().contiguous() for key, value in tensors.items()}
+    # Not `save_file`, whose files only their owner may read.
+    path.write_bytes(save(cpu))
+
+
+def load_tensors(
+    path: Path, shapes: Optional[Shapes] = None
+) -> Dict[str, torch.Tensor]:
+    """Read what `save_tensors` wrote.
+
+    path (Path): The file. shapes (Optional[Shapes]): The tensors that are expected;
+        None: any.
+    RAISES (DataError): If the file is missing, broken, or holds something else.
+    """
+    try:
+        tensors = load_file(path)
+    except (OSError, SafetensorError) as err:
+        raise DataError(f"cannot be read ({err})", path=path) from err
+    found = {key: tuple(value.shape) for key, value in tensors.items()}
+    if shapes is None:
+        return tensors
+    if found.keys() != shapes.keys() or not all(
+        _fits(found[key], shape) for key, shape in shapes.items()
+    ):
+        raise DataError(
+            f"does not fit the model: expected {dict(shapes)}, found {found}", path=path
+        )
+    return tensors
+
+
+def _fits(found: Tuple[int, ...], expected: Tuple[Optional[int], ...]) -> bool:
+    return len(found) == len(expected) and all(
+        wanted in (size, None) for size, wanted in zip(found, expected)
+    )
