@@ -189,6 +189,15 @@ def test_the_project_has_these_commands_and_variables(arguments):
             assert argument.split("=")[0].removeprefix("--vars.") in project["vars"]
 
 
+@pytest.mark.parametrize("arguments", every_call("python project/benchmarks/"))
+def test_scripts_have_these_options(arguments):
+    code = read(ROOT / "project" / "benchmarks" / arguments[0])
+    for argument in arguments:
+        if re.match(r"--[a-z]", argument):
+            name = argument[2:].split("=")[0].removeprefix("no-").replace("-", "_")
+            assert re.search(rf"\b{name}\b", code), f"no option {argument}"
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_files_of_the_repository_are_there(path):
     for name in FILE.findall(read(path)):
