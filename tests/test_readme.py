@@ -12,6 +12,7 @@ import srsly
 import typer
 
 from spacy_entlm.cli import entlm_cli
+from spacy_entlm.evaluation.compare.config import Comparison
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf8")
@@ -209,3 +210,11 @@ def test_python_code_has_no_slips(path):
     for language, code in CODE_BLOCK.findall(read(path)):
         if language == "python":
             ast.parse(code)
+
+
+def test_config_of_a_comparison_is_one():
+    text = read(ROOT / "docs" / "comparing.md")
+    grid, commands = (code for lang, code in CODE_BLOCK.findall(text) if lang == "yaml")
+    config = srsly.yaml_loads(grid)
+    Comparison.model_validate(config)
+    Comparison.model_validate({**config, **srsly.yaml_loads(commands)})
