@@ -13,7 +13,6 @@ NAMES = {
     "spacy_factories": {"bert_tagger", "entlm_ner", "nnshot", "structshot"},
     "spacy_architectures": {
         "spacy-entlm.EntLM.v1",
-        "spacy-entlm.NNShot.v1",
         "spacy-entlm.Tagger.v1",
     },
     "spacy_misc": {
@@ -21,6 +20,7 @@ NAMES = {
         "spacy-entlm.io_decoder.v1",
         "spacy-entlm.viterbi_decoder.v1",
     },
+    "spacy_batchers": {"spacy-entlm.Batcher.v1"},
     "spacy_loggers": {"spacy-entlm.TrainingLogger.v1"},
     "thinc_schedules": {"spacy-entlm.decay_to_zero.v1"},
     "thinc_optimizers": {"spacy-entlm.Adam.v1"},

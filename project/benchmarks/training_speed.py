@@ -28,6 +28,7 @@ from spacy.util import minibatch
 from thinc.api import fix_random_seed
 from tqdm import tqdm
 
+from spacy_entlm.corpus.docs import unannotated
 from spacy_entlm.corpus.readers import read_docs
 from spacy_entlm.label_words.words import read_label_words
 from spacy_entlm.training.optimizer import build_adam
@@ -110,10 +111,7 @@ def _component(
 ) -> Callable[[], None]:
     model = {"name": backbone, "mixed_precision": mixed}
     pipe = nlp.add_pipe("entlm_ner", config={"model": model})
-    examples = [
-        Example(Doc(nlp.vocab, words=[token.text for token in doc]), doc)
-        for doc in docs
-    ]
+    examples = [Example(unannotated(doc, nlp.vocab), doc) for doc in docs]
     pipe.initialize(lambda: examples, nlp=nlp, label_words=words)
     batches = _batches(examples)
     optimizer = build_adam(steps_to_zero(LEARN_RATE, len(batches)))

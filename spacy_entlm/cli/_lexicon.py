@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated, Dict, List, Optional, Sequence
 
-import typer
+from typer import Option
 
 from ..corpus.report import format_counts
 from ..files.file import check_output, write_file
@@ -15,36 +15,23 @@ from ..lexicon.readers import FORMATS
 from ..lexicon.writers import check_lexicon_extension, write_lexicon
 from ._util import echo_lines
 
-MapOption = Annotated[
-    Optional[List[str]],
-    typer.Option(
-        "--map",
-        help="Label map, repeatable: TYPE=LABEL (or several of them in one string), or "
-        "a JSON file of them; types that it does not name are left out",
-    ),
-]
-LabelOption = Annotated[
-    Optional[str],
-    typer.Option("--label", help="Label of names that have none, as in a plain list"),
-]
-LexiconFormatOption = Annotated[
-    str,
-    typer.Option(
-        "--lexicon-format",
-        help=f"Format of the lexicon: auto (from its name), {', '.join(FORMATS)}",
-    ),
-]
-CaseOption = Annotated[
-    str,
-    typer.Option(
-        "--case",
-        help=f"{CASE_RULES[0]}: as the lexicon spells a name; {CASE_RULES[1]}: in any "
-        f"case; {CASE_RULES[2]}: in any case, but only capitalised words of the text",
-    ),
-]
-OverwriteOption = Annotated[
-    bool, typer.Option("--overwrite", help="Replace the output if it exists")
-]
+_MAP = (
+    "Label map, repeatable: TYPE=LABEL (or several of them in one string), or a JSON "
+    "file of them; types that it does not name are left out"
+)
+_LABEL = "Label of names that have none, as in a plain list"
+_FORMAT = f"Format of the lexicon: auto (from its name), {', '.join(FORMATS)}"
+_CASE = (
+    f"{CASE_RULES[0]}: as the lexicon spells a name; {CASE_RULES[1]}: in any case; "
+    f"{CASE_RULES[2]}: in any case, but only capitalised words of the text"
+)
+_OVERWRITE = "Replace the output if it exists"
+
+MapOption = Annotated[Optional[List[str]], Option("--map", help=_MAP)]
+LabelOption = Annotated[Optional[str], Option("--label", help=_LABEL)]
+LexiconFormatOption = Annotated[str, Option("--lexicon-format", help=_FORMAT)]
+CaseOption = Annotated[str, Option("--case", help=_CASE)]
+OverwriteOption = Annotated[bool, Option("--overwrite", help=_OVERWRITE)]
 
 
 def label_map(values: Optional[List[str]]) -> Optional[Dict[str, str]]:

@@ -46,6 +46,10 @@ SetOption = Annotated[
     Optional[List[str]],
     typer.Option("--set", help="NAME=VALUE in place of the config's, repeatable"),
 ]
+SeedOption = Annotated[int, typer.Option("--seed", help="Of the bootstrap")]
+ReportOption = Annotated[
+    bool, typer.Option("--report-only", help="Train nothing: report what is there")
+]
 
 
 @entlm_cli.command("compare")
@@ -56,10 +60,8 @@ def compare_cli(
     jobs: JobsOption = 1,
     gpus: GpusOption = None,
     settings: SetOption = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the bootstrap")] = 1,
-    report_only: Annotated[
-        bool, typer.Option("--report-only", help="Train nothing: report what is there")
-    ] = False,
+    seed: SeedOption = 1,
+    report_only: ReportOption = False,
 ) -> None:
     """Train and measure methods, backbones and label words on your data, and report
     means and paired differences.

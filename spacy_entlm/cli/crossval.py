@@ -38,16 +38,9 @@ def crossval_cli(
             show_default=False,
         ),
     ],
-    folds: Annotated[
-        int, typer.Option("--folds", min=2, help="Parts, each held out once")
-    ] = 5,
-    repeats: Annotated[
-        int, typer.Option("--repeats", min=1, help="Divisions into folds")
-    ] = 3,
-    seed: Annotated[
-        int,
-        typer.Option("--seed", help="Of the first division and its trainings", min=0),
-    ] = 1,
+    folds: Annotated[int, typer.Option(min=2, help="Parts, each held out once")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="Divisions into folds")] = 3,
+    seed: Annotated[int, typer.Option(min=0, help="Of the first division")] = 1,
     out: Annotated[
         Optional[Path],
         typer.Option(
@@ -58,24 +51,17 @@ def crossval_cli(
         ),
     ] = None,
     curve: Annotated[
-        bool,
-        typer.Option(
-            "--curve/--no-curve",
-            help="Train on 1/4, 1/2 and 3/4 of the examples too",
-        ),
+        bool, typer.Option(help="Train on 1/4, 1/2 and 3/4 of the examples too")
     ] = True,
     overwrite: Annotated[
-        bool,
-        typer.Option("--overwrite", help="Replace a report of other settings"),
+        bool, typer.Option("--overwrite", help="Replace a report of other settings")
     ] = False,
     format: FormatOption = "auto",
     code_path: Annotated[
         Optional[Path],
         typer.Option("--code", "-c", help="Python file with functions of the config"),
     ] = None,
-    gpu_id: Annotated[
-        int, typer.Option("--gpu-id", "-g", help="GPU, or -1 for the CPU")
-    ] = -1,
+    gpu_id: Annotated[int, typer.Option("--gpu-id", "-g", help="-1: the CPU")] = -1,
 ) -> None:
     """Tell whether a training is usable, on data without a test part: F1 by
     cross-validation with its interval, by class, the sentences that went wrong, and
@@ -119,14 +105,8 @@ def crossval_cli(
         )
         settings = Settings(folds, repeats, seed, curve)
         try:
-            outcomes = run_trainings(
-                trainer,
-                docs,
-                settings,
-                out,
-                overwrite=overwrite,
-                notify=lambda line: echo_lines([line]),
-            )
+            options: Any = {"overwrite": overwrite, "notify": typer.echo}
+            outcomes = run_trainings(trainer, docs, settings, out, **options)
         except KeyboardInterrupt as err:
             echo_lines(["", "Stopped: the same command goes on where it was."])
             raise typer.Exit(INTERRUPTED) from err

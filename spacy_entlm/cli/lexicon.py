@@ -12,7 +12,7 @@ from ..corpus.report import format_counts
 from ..corpus.texts import make_docs
 from ..files.errors import DataError
 from ..files.text import read_lines
-from ..lexicon.entries import Entry, LexiconReport, find_ambiguous, merge_entries
+from ..lexicon.entries import Entry, find_ambiguous, merge_entries
 from ..lexicon.match import EXACT
 from ..lexicon.mine import mine_names, read_patterns
 from ..lexicon.readers import read_lexicon
@@ -76,17 +76,14 @@ def merge_cli(
     with one_line_errors():
         check_lexicon_output(output_path, paths, overwrite)
         mapped = label_map(map_)
-        read = LexiconReport()
-        lexicons = []
-        for path in progress_bar(paths, unit="file"):
-            entries, report = read_lexicon(
-                path, format=lexicon_format, label=label, label_map=mapped
-            )
-            lexicons.append(entries)
-            read.update(report)
-        merged, report = merge_entries(lexicons)
-        read.update(report)
-        write_and_report(merged, output_path, read.problems())
+        lexicons = [
+            read_lexicon(path, format=lexicon_format, label=label, label_map=mapped)
+            for path in progress_bar(paths, unit="file")
+        ]
+        merged, report = merge_entries(entries for entries, _ in lexicons)
+        for _, read in lexicons:
+            report.update(read)
+        write_and_report(merged, output_path, report.problems())
 
 
 @lexicon_cli.command("subsample")

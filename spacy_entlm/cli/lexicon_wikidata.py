@@ -13,6 +13,7 @@ from ._util import echo_lines, one_line_errors, progress_bar
 from .lexicon import LexiconOutputArgument, lexicon_cli
 
 _PAGING = "slice: fast for millions, Wikidata's endpoint has it; offset: any endpoint"
+_MIN_SITELINKS = "Leave out items with pages in fewer wikis"
 _USER_AGENT = "What to call yourself: Wikidata asks for an address to write to"
 
 
@@ -25,21 +26,23 @@ def wikidata_cli(
         Option(help="Of the names, repeatable", show_default=", ".join(wd.LANGUAGES)),
     ] = None,
     limit: Annotated[Optional[int], Option(help="Items of a class at most")] = None,
-    min_sitelinks: Annotated[int, Option(help="Wikis with a page on an item")] = 0,
+    min_sitelinks: Annotated[int, Option(help=_MIN_SITELINKS)] = 0,
     page_size: Annotated[
         int, Option(help="Items a query; halved when time runs out")
     ] = wd.PAGE_SIZE,
     paging: Annotated[str, Option(help=_PAGING)] = wd.SLICE,
     cache: Annotated[
         Optional[Path],
-        Option(help="Folder of fetched pages, kept", show_default="OUT.pages"),
+        Option(
+            help="Folder of pages; delete it to fetch anew", show_default="OUT.pages"
+        ),
     ] = None,
     endpoint: Annotated[str, Option(help="Address for SPARQL queries")] = wd.ENDPOINT,
     user_agent: Annotated[str, Option(help=_USER_AGENT)] = USER_AGENT,
     timeout: Annotated[
         float, Option(help="Seconds until a whole answer must be there")
     ] = wd.TIMEOUT_SECONDS,
-    attempts: Annotated[int, Option(help="Times a query is sent")] = wd.ATTEMPTS,
+    attempts: Annotated[int, Option(help="Tries of a query")] = wd.ATTEMPTS,
     overwrite: OverwriteOption = False,
 ) -> None:
     """Fetch the names and aliases of the instances of Wikidata classes.

@@ -30,15 +30,9 @@ def pretrain_cli(
     backbone: BackboneOption = ENTLM_MINI,
     minutes: Annotated[Optional[float], Option(help="End after this time")] = None,
     steps: Annotated[Optional[int], Option(help="End then; 0: only measure")] = None,
-    epochs: Annotated[
-        Optional[float],
-        Option(help="End after these passes", show_default="1, if nothing is given"),
-    ] = None,
+    epochs: Annotated[Optional[float], Option(help="Passes, else one")] = None,
     batch_size: Annotated[int, Option(help="Sequences of an update")] = 32,
-    length: Annotated[
-        Optional[int],
-        Option(help="Pieces of a sequence", show_default="128, if they fit"),
-    ] = None,
+    length: Annotated[Optional[int], Option(help="Pieces a sequence, or 128")] = None,
     learn_rate: Annotated[
         Optional[float],
         Option(help="The highest", show_default="by width: 1e-4 at 768, 3e-4 at 384"),

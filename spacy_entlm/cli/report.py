@@ -18,11 +18,6 @@ report_cli = typer.Typer(
 entlm_cli.add_typer(report_cli)
 
 
-@report_cli.callback()
-def report_group() -> None:
-    """Results as pages that a browser opens from disk."""
-
-
 @report_cli.command("label-words")
 def label_words_cli(
     output_path: Annotated[

@@ -57,11 +57,8 @@ def read_lexicon(
     label: Optional[str] = None,
     label_map: Optional[Mapping[str, str]] = None,
 ) -> Tuple[List[Entry], LexiconReport]:
-    """Read a lexicon.
-
-    Its form is JSON lines {"name", "label", "weight"?, "source"?}; patterns of spaCy's
-    entity ruler, TSV, CSV and plain lists are read too, each packed with .xz or .gz
-    or not.
+    """Read a lexicon of JSON lines {"name", "label", "weight"?, "source"?}, patterns of
+    spaCy's entity ruler, TSV, CSV or a plain list, packed (.xz, .gz) or not.
 
     path (Union[str, Path]): The file.
     format (Optional[str]): "jsonl", "tsv", "csv" or "list"; "auto" or None tells it
@@ -174,10 +171,8 @@ def _parse_jsonl(lines: Iterable[Line], path: Path) -> Iterator[Row]:
 
 
 _PARSERS: Dict[str, Parser] = {
-    JSONL: _parse_jsonl,
-    TSV: _parse_tsv,
-    CSV: _parse_csv,
-    LIST: _parse_list,
+    **{JSONL: _parse_jsonl, TSV: _parse_tsv},
+    **{CSV: _parse_csv, LIST: _parse_list},
 }
 
 

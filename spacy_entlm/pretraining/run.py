@@ -208,10 +208,8 @@ class Pretraining:
             epochs = 1
         if epochs is None:
             return settings
-        steps = math.ceil(epochs * n_sequences / settings.batch_size)
-        return settings.model_copy(
-            update={"steps": min(steps, settings.steps or steps)}
-        )
+        most = math.ceil(epochs * n_sequences / settings.batch_size)
+        return settings.model_copy(update={"steps": min(most, settings.steps or most)})
 
     @property
     def _device(self) -> torch.device:

@@ -1,13 +1,12 @@
 """Names of backbones: the package's own, recorded ones, and all others."""
 
-import json
 import logging
 
 import pytest
 
 from spacy_entlm.backbones import names
 from spacy_entlm.backbones.errors import BackboneError
-from spacy_entlm.backbones.names import resolve_backbone, write_record
+from spacy_entlm.backbones.names import resolve_backbone
 
 
 @pytest.fixture
@@ -49,22 +48,3 @@ def test_a_copy_without_the_model_says_so(monkeypatch, tmp_path):
     with pytest.raises(BackboneError, match="'entlm-mini' is not in this copy") as err:
         resolve_backbone("entlm-mini")
     assert str(tmp_path / "entlm-mini") in str(err.value)
-
-
-def test_record_names_a_backbone_or_a_folder_beside_it(assets, tmp_path):
-    record = tmp_path / "backbone.json"
-    write_record(record, name="bert-base-cased", steps=3)
-    assert json.loads(record.read_text())["steps"] == 3
-    assert resolve_backbone(record) == "bert-base-cased"
-    write_record(record, name="bert-base-cased", folder="backbone")
-    assert resolve_backbone(str(record)) == str(tmp_path / "backbone")
-    write_record(record, name="entlm-mini")
-    assert resolve_backbone(record) == str(assets)
-
-
-@pytest.mark.parametrize("content", ["{", "[]", "{}", "3", '{"folder": 3}'])
-def test_broken_record_is_told(tmp_path, content):
-    record = tmp_path / "backbone.json"
-    record.write_text(content)
-    with pytest.raises(BackboneError, match="records no backbone"):
-        resolve_backbone(record)

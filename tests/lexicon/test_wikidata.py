@@ -298,8 +298,22 @@ def test_count_that_is_too_high_does_not_ask_for_ever(fetch, endpoint):
 def test_endpoint_that_disregards_the_offset_is_an_error(fetch, endpoint):
     first = endpoint.answer("wd:Q5 OFFSET 0 LIMIT 100 ORDER BY ?item")
     endpoint.fault_if = lambda query: first
-    with pytest.raises(EndpointError, match="sends items of Q5 twice"):
+    with pytest.raises(EndpointError, match="sends a page of Q5 again"):
         fetch(paging="offset")
+
+
+def test_item_that_comes_again_on_the_next_page_is_no_error(fetch, endpoint):
+    # Another one was made before it since the first page was fetched.
+    def shift(query):
+        offset = "COUNT" not in query and endpoint.page_of(query)[0]
+        before = f"slice.offset {offset - 1} " if offset else ""
+        return before and endpoint.answer(
+            query.replace(f"slice.offset {offset} ", before)
+        )
+
+    endpoint.fault_if = shift
+    builder, _, _ = fetch()
+    assert len(builder.entries) == 2 * (N_PEOPLE - 2 + 1)
 
 
 @pytest.mark.parametrize("sitelinks", ["9" * 400, "-1", "many", ""])

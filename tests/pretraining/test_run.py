@@ -8,7 +8,6 @@ import torch
 import transformers
 from safetensors.torch import load_file
 
-from spacy_entlm.backbones.names import write_record
 from spacy_entlm.backbones.recommended import read_recommended
 from spacy_entlm.files.errors import DataError
 from spacy_entlm.pretraining import pieces
@@ -173,14 +172,6 @@ def test_label_words_of_the_backbone_are_kept(pretrain, bert, tmp_path):
     again = pretrain("again", run={"backbone": str(tmp_path / "kept")})
     assert again["label_words"] == words
     assert read_recommended(str(tmp_path / "again")).label_words == words
-
-
-def test_backbone_may_be_a_recorded_one(pretrain, bert, tmp_path, weights):
-    write_record(tmp_path / "record.json", name=str(bert))
-    report = pretrain("out", run={"backbone": str(tmp_path / "record.json")})
-    assert report["backbone"] == "record.json"
-    pretrain("direct")
-    assert weights("out") == weights("direct")
 
 
 @pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "modernbert"])

@@ -66,11 +66,8 @@ def make_report(
 def advice(
     search: ClassSearch, settings: SearchSettings, n_words: int, n_predictions: int
 ) -> str:
-    """What would help a class that has fewer words than asked for; else empty.
-
-    n_words (int): Words of the annotated text that have the class.
-    n_predictions (int): Predictions that were counted for the class.
-    """
+    """What would help a class that has fewer words than asked for; else empty. n_words,
+    n_predictions (int): What was counted for the class, in the text and by the LM."""
     if len(search.chosen) >= settings.top_k:
         return ""
     if not n_words:
@@ -94,10 +91,7 @@ def advice(
 
 def casing_advice(data: Counts, lm: Counts) -> str:
     """What to do if the LM counts seem to be those of an uncased backbone, and the
-    data counts have capital letters; else empty.
-
-    data, lm (Dict[str, Counter]): The counts that are to be searched.
-    """
+    data counts have capital letters; else empty."""
     in_data = {word for label in data if label != OUTSIDE for word in data[label]}
     in_lm = {word for counter in lm.values() for word in counter}
     shared = len(in_data & in_lm)
@@ -111,10 +105,8 @@ def casing_advice(data: Counts, lm: Counts) -> str:
 
 
 def read_report(path: Path) -> Dict[str, Any]:
-    """Read a report that `search` wrote.
+    """Read a report that `search` wrote, with "settings" and "classes".
 
-    path (Path): The file.
-    RETURNS (Dict[str, Any]): With "settings" and "classes".
     RAISES (DataError): If the file cannot be read, or is no such report.
     """
     report = read_json(path)

@@ -1,75 +1,18 @@
 """The component `bert_tagger`: a new linear layer on the encoder of a masked LM."""
 
-from typing import Any, Callable, Iterable, List, Optional, Sequence
+from typing import Callable, Iterable, List, Optional, Sequence
 
 import numpy
 from spacy.errors import Errors
 from spacy.language import Language
 from spacy.training import Example, validate_get_examples
-from spacy.vocab import Vocab
 
-from ...decoding.types import Decoder
-from ...model.base import PieceModel
-from ..base import ASSIGNS, COMMON_CONFIG, MODEL_CONFIG, SCORE_WEIGHTS, MaskedLMNER
+from ..base import MaskedLMNER
 from ..examples import entity_labels, word_targets
-from ..requirements import add_requirement
-
-
-@Language.factory(
-    "bert_tagger",
-    assigns=ASSIGNS,
-    default_config={
-        "model": {"@architectures": "spacy-entlm.Tagger.v1", **MODEL_CONFIG},
-        **COMMON_CONFIG,
-    },
-    default_score_weights=SCORE_WEIGHTS,
-)
-def make_bert_tagger(
-    nlp: Language,
-    name: str,
-    model: PieceModel,
-    decoder: Decoder,
-    threshold: float,
-    spans_key: Optional[str],
-    annotate_ents: bool,
-    overwrite: bool,
-    scorer: Optional[Callable],
-) -> "BertTagger":
-    """Create a tagger.
-
-    model (PieceModel): A model such as `spacy-entlm.Tagger.v1`.
-    decoder (Decoder): Turns scores into entities.
-    threshold, spans_key, annotate_ents, overwrite, scorer: As those of `entlm_ner`.
-    """
-    add_requirement(nlp)
-    return BertTagger(
-        nlp.vocab,
-        model,
-        name,
-        decoder=decoder,
-        threshold=threshold,
-        spans_key=spans_key,
-        annotate_ents=annotate_ents,
-        overwrite=overwrite,
-        scorer=scorer,
-    )
 
 
 class BertTagger(MaskedLMNER):
     """Finds entities with a new linear layer on the encoder of a masked LM."""
-
-    def __init__(
-        self,
-        vocab: Vocab,
-        model: PieceModel,
-        name: str = "bert_tagger",
-        *,
-        decoder: Decoder,
-        **settings: Any,
-    ) -> None:
-        """vocab (Vocab): The shared vocabulary. name (str): The instance's name. The
-        other settings are those of `make_bert_tagger`."""
-        super().__init__(vocab, model, name, decoder=decoder, **settings)
 
     @property
     def label_data(self) -> List[str]:

@@ -14,55 +14,10 @@ from thinc.api import Optimizer
 from ...decoding.types import Decoder, LabelScores
 from ...model.base import PieceModel
 from ...model.types import NO_TARGET
-from ..base import ASSIGNS, COMMON_CONFIG, MODEL_CONFIG, SCORE_WEIGHTS
 from ..examples import untrained_before
-from ..requirements import add_requirement
 from .bert_tagger import BertTagger
 
 logger = logging.getLogger("spacy.entlm")
-
-NNSHOT_MODEL = {"@architectures": "spacy-entlm.NNShot.v1", **MODEL_CONFIG}
-
-
-@Language.factory(
-    "nnshot",
-    assigns=ASSIGNS,
-    default_config={
-        "model": NNSHOT_MODEL,
-        **COMMON_CONFIG,
-    },
-    default_score_weights=SCORE_WEIGHTS,
-)
-def make_nnshot(
-    nlp: Language,
-    name: str,
-    model: PieceModel,
-    decoder: Decoder,
-    threshold: float,
-    spans_key: Optional[str],
-    annotate_ents: bool,
-    overwrite: bool,
-    scorer: Optional[Callable],
-) -> "NNShot":
-    """Create a component that is trained as a tagger and predicts the class of the
-    nearest word of its support set, the training examples.
-
-    model (PieceModel): A model such as `spacy-entlm.NNShot.v1`.
-    decoder (Decoder): Turns scores into entities.
-    threshold, spans_key, annotate_ents, overwrite, scorer: As those of `entlm_ner`.
-    """
-    add_requirement(nlp)
-    return NNShot(
-        nlp.vocab,
-        model,
-        name,
-        decoder=decoder,
-        threshold=threshold,
-        spans_key=spans_key,
-        annotate_ents=annotate_ents,
-        overwrite=overwrite,
-        scorer=scorer,
-    )
 
 
 class NNShot(BertTagger):
@@ -86,7 +41,7 @@ class NNShot(BertTagger):
         **settings: Any,
     ) -> None:
         """vocab (Vocab): The shared vocabulary. name (str): The instance's name. The
-        other settings are those of `make_nnshot`."""
+        other settings are those of `make_peer`."""
         super().__init__(vocab, model, name, decoder=decoder, **settings)
         self._support: Optional[Tuple[List[Doc], numpy.ndarray]] = None
         self._said_outdated = False

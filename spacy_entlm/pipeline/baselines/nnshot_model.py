@@ -1,16 +1,16 @@
-"""`spacy-entlm.NNShot.v1`: the class of the nearest word of the support set (Yang &
-Katiyar, 2020), by the features of an encoder that was fine-tuned as a tagger."""
+"""`spacy-entlm.Tagger.v1` with `nearest`: the class of the nearest word of the support
+set (Yang & Katiyar, 2020), by features of an encoder that was fine-tuned as a tagger.
+"""
 
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Optional
+from typing import List
 
 import numpy
 import torch
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 
 from ...backbones.masked_lm import MaskedLM
 from ...files.tensors import load_tensors, save_tensors
-from ...model.base import ModelConfig, PieceModel, build_model
 from ...model.types import NO_TARGET
 from .tagger_model import TaggerModel, TaggerNetwork
 
@@ -91,26 +91,6 @@ class NNShotNetwork(TaggerNetwork):
             tensors = load_tensors(path, shapes)
             self.support_features = tensors[FEATURES_KEY]
             self.support_tags = tensors[TAGS_KEY].numpy()
-
-
-def build_nnshot_v1(
-    name: str,
-    get_spans: Callable[[Iterable[Doc]], List[List[Span]]],
-    window: Optional[int] = None,
-    stride: Optional[int] = None,
-    max_batch_pieces: Optional[int] = None,
-    precision: str = "float32",
-    mixed_precision: bool = False,
-    transformer_config: Dict[str, Any] = {},  # noqa: B006 (config values are copied)
-    tokenizer_config: Dict[str, Any] = {},  # noqa: B006
-) -> PieceModel:
-    """A tagger that predicts the class of the nearest word of the support set.
-
-    The settings are those of `spacy-entlm.EntLM.v1`.
-    RAISES (ValueError): If a setting has no such value.
-    """
-    config = ModelConfig(**locals())  # the settings have the same names
-    return build_model(NNShotModel, config)
 
 
 class NNShotModel(TaggerModel):

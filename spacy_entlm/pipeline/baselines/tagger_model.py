@@ -5,12 +5,11 @@ EntLM; the features are the encoder's, not those of the masked LM's head.
 """
 
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, cast
+from typing import Iterable, List, Tuple, cast
 
 import numpy
 import srsly
 import torch
-from spacy.tokens import Doc, Span
 
 from ...backbones.errors import BackboneError
 from ...backbones.masked_lm import MaskedLM
@@ -18,10 +17,7 @@ from ...decoding.types import LabelScores
 from ...label_words.rows import Rows
 from ...model.base import (
     MaskedLMModel,
-    ModelConfig,
-    PieceModel,
     as_label_scores,
-    build_model,
     mean_loss,
 )
 from ...model.label_scores import WordScores
@@ -127,26 +123,6 @@ class TaggerNetwork(LabelNetwork):
         weight, bias = rows.weight, cast(torch.Tensor, rows.bias)
         self.outside.weight.data, self.outside.bias.data = weight[:1], bias[:1]
         self.head.extend(Rows(weight[1:], bias[1:]))
-
-
-def build_tagger_v1(
-    name: str,
-    get_spans: Callable[[Iterable[Doc]], List[List[Span]]],
-    window: Optional[int] = None,
-    stride: Optional[int] = None,
-    max_batch_pieces: Optional[int] = None,
-    precision: str = "float32",
-    mixed_precision: bool = False,
-    transformer_config: Dict[str, Any] = {},  # noqa: B006 (config values are copied)
-    tokenizer_config: Dict[str, Any] = {},  # noqa: B006
-) -> PieceModel:
-    """The encoder of a masked LM with a new linear layer.
-
-    The settings are those of `spacy-entlm.EntLM.v1`.
-    RAISES (ValueError): If a setting has no such value.
-    """
-    config = ModelConfig(**locals())  # the settings have the same names
-    return build_model(TaggerModel, config)
 
 
 class TaggerModel(MaskedLMModel):

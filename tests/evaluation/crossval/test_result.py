@@ -199,6 +199,8 @@ def test_page_tells_entities_apart_without_colour(docs):
     for mark, line in (("right", "solid"), ("wrong", "dashed"), ("missed", "dotted")):
         assert f"mark.{mark} {{ text-decoration-style: {line}; }}" in page
         assert f'<mark class="{mark}">{mark}' in page  # the legend
+    # The text is dark in the legend and in dark mode too.
+    assert "mark { background: var(--class, #dddddd); color: #111" in page
     assert "prefers-color-scheme: dark" in page
     assert page.count('class="sentence" dir="auto"') == 40
     assert RULE in page.replace("&#39;", "'")

@@ -1,0 +1,101 @@
+"""The factories `bert_tagger`, `nnshot` and `structshot`, and their model."""
+
+from typing import Any, Callable, Dict, Iterable, List, Optional
+
+from spacy.language import Language
+from spacy.tokens import Doc, Span
+
+from ...decoding.types import Decoder
+from ...model.base import ModelConfig, PieceModel, build_model, get_label_model
+from ..base import ASSIGNS, COMMON_CONFIG, MODEL_CONFIG, SCORE_WEIGHTS
+from ..requirements import add_requirement
+from .bert_tagger import BertTagger
+from .nnshot import NNShot
+from .nnshot_model import NNShotModel
+from .tagger_model import TaggerModel
+
+VITERBI = "spacy-entlm.viterbi_decoder.v1"
+# Squared distances differ less than log probabilities, so transitions weigh less, too:
+# measured on wikigold (docs/baselines.md).
+STRUCTSHOT_TAU = 0.05
+# What tells the factories apart.
+DIFFERENCES: Dict[str, Dict[str, Any]] = {
+    "bert_tagger": {},
+    "nnshot": {"nearest": True},
+    "structshot": {"nearest": True, "tau": STRUCTSHOT_TAU},
+}
+
+
+def build_tagger_v1(
+    name: str,
+    get_spans: Callable[[Iterable[Doc]], List[List[Span]]],
+    window: Optional[int] = None,
+    stride: Optional[int] = None,
+    max_batch_pieces: Optional[int] = None,
+    precision: str = "float32",
+    mixed_precision: bool = False,
+    transformer_config: Dict[str, Any] = {},  # noqa: B006 (config values are copied)
+    tokenizer_config: Dict[str, Any] = {},  # noqa: B006
+    nearest: bool = False,
+) -> PieceModel:
+    """The encoder of a masked LM with a new linear layer (`spacy-entlm.Tagger.v1`).
+
+    nearest (bool): Whether it predicts, once it is trained, the class of the nearest
+        word of the training examples. The other settings are those of
+        `spacy-entlm.EntLM.v1`.
+    RAISES (ValueError): If a setting has no such value.
+    """
+    settings = {key: value for key, value in locals().items() if key != "nearest"}
+    config = ModelConfig(**settings)  # the settings have the same names
+    return build_model(NNShotModel if nearest else TaggerModel, config)
+
+
+def make_peer(
+    nlp: Language,
+    name: str,
+    model: PieceModel,
+    decoder: Decoder,
+    threshold: float,
+    spans_key: Optional[str],
+    annotate_ents: bool,
+    overwrite: bool,
+    scorer: Optional[Callable],
+) -> BertTagger:
+    """Create a tagger, or a component that predicts by its nearest training words.
+
+    model (PieceModel): A model such as `spacy-entlm.Tagger.v1`; its setting `nearest`
+        decides which.
+    decoder (Decoder): Turns scores into entities.
+    threshold, spans_key, annotate_ents, overwrite, scorer: As those of `entlm_ner`.
+    """
+    add_requirement(nlp)
+    is_nearest = isinstance(get_label_model(model), NNShotModel)
+    return (NNShot if is_nearest else BertTagger)(
+        nlp.vocab,
+        model,
+        name,
+        decoder=decoder,
+        threshold=threshold,
+        spans_key=spans_key,
+        annotate_ents=annotate_ents,
+        overwrite=overwrite,
+        scorer=scorer,
+    )
+
+
+def _default_config(nearest: bool = False, tau: Optional[float] = None) -> Any:
+    model = {"@architectures": "spacy-entlm.Tagger.v1", **MODEL_CONFIG}
+    config = {**COMMON_CONFIG, "model": {**model, "nearest": nearest}}
+    return (
+        config if tau is None else {**config, "decoder": {"@misc": VITERBI, "tau": tau}}
+    )
+
+
+for _factory, _difference in DIFFERENCES.items():
+    Language.factory(
+        _factory,
+        assigns=ASSIGNS,
+        default_config=_default_config(**_difference),
+        default_score_weights=SCORE_WEIGHTS,
+        func=make_peer,
+    )
