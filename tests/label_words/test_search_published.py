@@ -1,5 +1,10 @@
-"""The label words that the paper's authors published, from their own counts."""
+"""The label words that the paper's authors published, from their own counts.
 
+`published.json` has the counts of the words that score highest; where the whole counts
+lie beside the repository, it is compared with them.
+"""
+
+import json
 from pathlib import Path
 
 import pytest
@@ -11,8 +16,7 @@ from spacy_entlm.label_words.search import SearchSettings, search_label_words
 from spacy_entlm.label_words.words import read_label_words
 
 CONLL = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "conll03"
-pytestmark = pytest.mark.skipif(not CONLL.is_dir(), reason="no shared data")
-
+PUBLISHED = Path(__file__).with_name("published.json")
 STRICT = {
     "PER": "Michael John David Thomas Martin Paul",
     "ORG": "Corp Inc Commission Union Bank Party",
@@ -22,13 +26,14 @@ STRICT = {
 
 
 @pytest.fixture(scope="module")
-def data():
-    return count_docs(read_docs(CONLL / "distant.txt", spacy.blank("en"))[0])
-
-
-@pytest.fixture(scope="module")
-def lm():
-    return read_counts(CONLL / "label_frac.json")
+def published(tmp_path_factory):
+    """The authors' label words, and counts as our reader reads them."""
+    parts = json.loads(PUBLISHED.read_text(encoding="utf8"))
+    folder = tmp_path_factory.mktemp("published")
+    for name, part in parts.items():
+        (folder / f"{name}.json").write_text(json.dumps(part), encoding="utf8")
+    counts = [read_counts(folder / f"{name}.json") for name in ("data", "lm")]
+    return read_label_words(folder / "label_words.json"), *counts
 
 
 def words(data, lm, **settings):
@@ -36,14 +41,29 @@ def words(data, lm, **settings):
     return {label: search.words for label, search in found.items()}
 
 
-def test_with_smoothing_they_are_those_of_the_authors_file(data, lm):
-    published = read_label_words(CONLL / "label_words.json")
-    assert words(data, lm, smoothing=True) == published
+def test_with_smoothing_they_are_those_of_the_authors_file(published):
+    label_words, data, lm = published
+    assert words(data, lm, smoothing=True) == label_words
 
 
-def test_without_smoothing_they_are_those_of_the_paper(data, lm):
+def test_without_smoothing_they_are_those_of_the_paper(published):
+    _, data, lm = published
     expected = {label: line.split() for label, line in STRICT.items()}
     assert words(data, lm) == expected
+
+
+@pytest.mark.skipif(not CONLL.is_dir(), reason="no shared data")
+@pytest.mark.parametrize("smoothing", [True, False])
+def test_whole_counts_give_the_same(published, smoothing):
+    label_words, data, lm = published
+    docs, _ = read_docs(CONLL / "distant.txt", spacy.blank("en"))
+    whole, whole_lm = count_docs(docs), read_counts(CONLL / "label_frac.json")
+    assert read_label_words(CONLL / "label_words.json") == label_words
+    found = words(whole, whole_lm, smoothing=smoothing)
+    assert found == words(data, lm, smoothing=smoothing)
+    for part, every in ((data, whole), (lm, whole_lm)):
+        for label, counter in part.items():
+            assert all(every[label][word] == n for word, n in counter.items())
 
 
 def test_defaults_are_those_of_the_paper():

@@ -11,7 +11,7 @@ from spacy_entlm.decoding.io import IODecoder
 from spacy_entlm.decoding.transitions import TransitionCounts
 from spacy_entlm.decoding.viterbi import ViterbiDecoder
 from spacy_entlm.files.errors import DataError
-from spacy_entlm.pipeline.decoders import build_viterbi_decoder
+from spacy_entlm.pipeline.decoders import build_viterbi_decoder, read_transitions_text
 
 NLP = spacy.blank("en")
 LABELS = ("PER", "LOC")
@@ -81,3 +81,12 @@ def test_annotated_text_without_these_classes_is_refused(tmp_path):
     decoder = build_viterbi_decoder(transitions=path, require=False)
     decoder.initialize(examples(annotated_doc(["x"], (0, 1, "PER"))), LABELS)
     assert decoder.counts == TransitionCounts(start_inside=1)
+
+
+def test_an_empty_file_of_transitions_is_none_where_it_need_not_be(tmp_path):
+    """What `annotate` writes for a folder of data without a lexicon."""
+    path = tmp_path / "annotated.spacy"
+    path.write_bytes(b"")
+    assert read_transitions_text(path, False, "en", ("PER",)) is None
+    with pytest.raises(DataError, match="the file is empty"):
+        read_transitions_text(path, True, "en", ("PER",))
