@@ -205,6 +205,13 @@ def test_files_of_the_repository_are_there(path):
         assert (ROOT / name).exists(), name
 
 
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_functions_of_a_config_are_registered(path):
+    registered = read(ROOT / "pyproject.toml")
+    for name in re.findall(r"spacy-entlm\.\w+\.v\d", read(path)):
+        assert f'"{name}"' in registered, name
+
+
 @pytest.mark.parametrize("path", [*DOCS, ROOT / "README.md"], ids=lambda p: p.stem)
 def test_python_code_has_no_slips(path):
     for language, code in CODE_BLOCK.findall(read(path)):
