@@ -1,14 +1,35 @@
-"""The README shows what is so."""
+"""The README and the pages of the docs show what is so."""
 
+import ast
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import srsly
+import typer
+
+from spacy_entlm.cli import entlm_cli
+from spacy_entlm.evaluation.compare.config import Comparison
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf8")
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+RESULTS = ROOT / "project" / "benchmarks" / "RESULTS.md"
+CARD = ROOT / "spacy_entlm" / "assets" / "entlm-mini" / "MODEL_CARD.md"
+PAGES = [ROOT / "README.md", *DOCS, RESULTS]
+MOST_LINES, MOST_WORDS, MOST_BENCHMARK_LINES = 120, 6000, 200
+
+CODE_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+INDENTED = re.compile(r"(?:^ {4}.*\n)+", re.MULTILINE)
+INLINE = re.compile(r"`([^`]+)`")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+ANCHOR = re.compile(r"[^\w\- ]")
+FILE = re.compile(r"(?<![\w/.-])(?:project|configs|tests)/[\w/.-]*\.[a-z]\w*")
+# What a shell ends a command with.
+END_OF_COMMAND = {"&&", "|", ">", ";"}
 
 
 def command(name):
@@ -17,6 +38,56 @@ def command(name):
     )
     assert found, f"README has no command {name}"
     return found.group(1)
+
+
+def read(path):
+    return path.read_text(encoding="utf8")
+
+
+def prose(text):
+    """A page without its code."""
+    return INLINE.sub("", INDENTED.sub("", CODE_BLOCK.sub("", text)))
+
+
+def anchors(text):
+    """The names under which the headings of a page can be linked to."""
+    titles = re.findall(r"^#+ (.+)$", CODE_BLOCK.sub("", text), re.MULTILINE)
+    return {
+        ANCHOR.sub("", title.replace("`", "").lower()).replace(" ", "-")
+        for title in titles
+    }
+
+
+def code_lines(text):
+    """Lines of code, in blocks or in a sentence, continued lines put together."""
+    text = text.replace("\\\n", " ")
+    for _, block in CODE_BLOCK.findall(text):
+        yield from block.splitlines()
+    rest = CODE_BLOCK.sub("", text)
+    for block in INDENTED.findall(rest):
+        yield from block.splitlines()
+    for found in INLINE.findall(INDENTED.sub("", rest)):
+        yield found.replace("\n", " ")
+
+
+def calls(text, start):
+    """Arguments of the commands that begin with some words."""
+    for line in code_lines(text):
+        if start in line:
+            arguments = shlex.split(line.split(start, 1)[1], comments=True)
+            yield [
+                argument
+                for i, argument in enumerate(arguments)
+                if not END_OF_COMMAND.intersection(arguments[: i + 1])
+            ]
+
+
+def every_call(start):
+    return [
+        pytest.param(arguments, id=f"{path.stem}: {' '.join(arguments)[:60]}")
+        for path in PAGES
+        for arguments in calls(read(path), start)
+    ]
 
 
 def test_project_documentation_is_current():
@@ -50,3 +121,103 @@ def test_python_example_runs_and_finds_what_it_should():
     exec(code, namespace)
     found = [(ent.text, ent.label_) for ent in namespace["doc"].ents]
     assert found == [("Maria Jensen", "PER"), ("Copenhagen", "LOC")]
+
+
+def test_pages_stay_short():
+    assert README[: README.index("## Licence")].count("\n") <= MOST_LINES
+    assert sum(len(read(path).split()) for path in DOCS) <= MOST_WORDS
+    benchmarks = read(ROOT / "docs" / "benchmarks.md")
+    assert benchmarks.count("\n") <= MOST_BENCHMARK_LINES
+
+
+def test_every_page_is_in_the_table_of_the_readme():
+    linked = set(LINK.findall(README))
+    assert {f"docs/{path.name}" for path in DOCS} <= linked
+
+
+@pytest.mark.parametrize("path", DOCS, ids=lambda path: path.stem)
+def test_pages_open_with_what_they_are_for(path):
+    title, blank, first = read(path).splitlines()[:3]
+    assert title.startswith("# ") and not blank and first.startswith("After this page")
+
+
+@pytest.mark.parametrize("path", [*PAGES, CARD], ids=lambda path: path.stem)
+def test_links_lead_somewhere(path):
+    text = read(path)
+    for link in LINK.findall(prose(text)):
+        if "://" in link:
+            continue
+        name, _, anchor = link.partition("#")
+        target = path.parent / name if name else path
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(read(target)), link
+
+
+@pytest.mark.parametrize("arguments", every_call("python -m spacy entlm "))
+def test_commands_are_there_with_their_options(arguments):
+    found = typer.main.get_command(entlm_cli)
+    while hasattr(found, "commands"):
+        name = arguments.pop(0) if arguments else "..."
+        if name == "...":
+            return
+        assert name in found.commands, f"no command {name}"
+        found = found.commands[name]
+    params = [param for param in found.params if param.param_type_name == "option"]
+    options = {
+        name for param in params for name in (*param.opts, *param.secondary_opts)
+    }
+    given = {argument.split("=")[0] for argument in arguments}
+    given = {argument for argument in given if re.match(r"--[a-z]", argument)}
+    if found.context_settings.get("ignore_unknown_options"):
+        given = {option for option in given if "." not in option}  # of the config
+    assert given <= options, f"no option {given - options} of {found.name}"
+    for param in params:
+        if param.required and arguments:  # a name alone stands for the command
+            assert given & set(param.opts), f"{found.name} needs {param.opts}"
+
+
+@pytest.mark.parametrize("arguments", every_call("spacy project run "))
+def test_the_project_has_these_commands_and_variables(arguments):
+    project = srsly.read_yaml(ROOT / "project.yml")
+    names = {entry["name"] for entry in project["commands"]} | set(project["workflows"])
+    assert arguments[0] in names
+    for argument in arguments:
+        if argument.startswith("--vars."):
+            assert argument.split("=")[0].removeprefix("--vars.") in project["vars"]
+
+
+@pytest.mark.parametrize("arguments", every_call("python project/benchmarks/"))
+def test_scripts_have_these_options(arguments):
+    code = read(ROOT / "project" / "benchmarks" / arguments[0])
+    for argument in arguments:
+        if re.match(r"--[a-z]", argument):
+            name = argument[2:].split("=")[0].removeprefix("no-").replace("-", "_")
+            assert re.search(rf"\b{name}\b", code), f"no option {argument}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_files_of_the_repository_are_there(path):
+    for name in FILE.findall(read(path)):
+        assert (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_functions_of_a_config_are_registered(path):
+    registered = read(ROOT / "pyproject.toml")
+    for name in re.findall(r"spacy-entlm\.\w+\.v\d", read(path)):
+        assert f'"{name}"' in registered, name
+
+
+@pytest.mark.parametrize("path", [*DOCS, ROOT / "README.md"], ids=lambda p: p.stem)
+def test_python_code_has_no_slips(path):
+    for language, code in CODE_BLOCK.findall(read(path)):
+        if language == "python":
+            ast.parse(code)
+
+
+def test_config_of_a_comparison_is_one():
+    text = read(ROOT / "docs" / "comparing.md")
+    grid, commands = (code for lang, code in CODE_BLOCK.findall(text) if lang == "yaml")
+    config = srsly.yaml_loads(grid)
+    Comparison.model_validate(config)
+    Comparison.model_validate({**config, **srsly.yaml_loads(commands)})
