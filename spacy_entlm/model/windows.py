@@ -55,7 +55,6 @@ class Layout:
         cls,
         prefix: List[int],
         suffix: List[int],
-        *,
         model_limit: int,
         window: Optional[int],
         stride: Optional[int],

@@ -1,6 +1,7 @@
 """What components on a masked LM share: predict, annotate, update, save."""
 
 import contextlib
+from functools import partial
 from pathlib import Path
 from typing import (
     Any,
@@ -15,7 +16,6 @@ from typing import (
     Union,
 )
 
-import numpy
 import srsly
 from spacy import util
 from spacy.errors import Errors
@@ -29,8 +29,10 @@ from thinc.api import Optimizer
 from ..decoding.types import Decoder, DocEntities, LabelScores
 from ..files.bytes import pack_folder, unpack_folder
 from ..files.folder import read_folder, write_folder
+from ..label_words.words import LabelWords, check_label_words
 from ..model.base import PieceModel, get_label_model
 from ..model.types import PieceFeatures, PieceGradient
+from .examples import word_targets
 from .requirements import add_requirement
 
 # Stands for the component's name in the setting `spans_key`.
@@ -64,7 +66,7 @@ MOST_WORDS = 2**15
 class MaskedLMNER(TrainablePipe):
     """Finds entities with scores of classes for each word, decoded into spans.
 
-    A subclass knows its classes: `labels`, `add_label`, `initialize`, `_word_targets`.
+    A subclass has `initialize`, and `add_label` with what a class of its own wants.
     """
 
     def __init__(
@@ -100,7 +102,7 @@ class MaskedLMNER(TrainablePipe):
                 f"would go nowhere"
             )
         # Classes that were added before there is a network, which then has them.
-        self._added: Any = {}
+        self._added: LabelWords = {}
 
     @property
     def label_model(self) -> Any:
@@ -247,13 +249,23 @@ class MaskedLMNER(TrainablePipe):
         validate_examples(examples, f"{type(self).__name__}.update")
         if not any(len(eg.predicted) for eg in examples):
             return losses
+        docs = [eg.predicted for eg in examples]
+        return self._learn_from(docs, partial(self.get_loss, examples), sgd, losses)
+
+    def _learn_from(
+        self,
+        docs: List[Doc],
+        get_loss: Callable[[PieceFeatures], Tuple[float, PieceGradient]],
+        sgd: Optional[Optimizer],
+        losses: Dict[str, float],
+    ) -> Dict[str, float]:
         train_model: Any = self.model  # its gradient is none of its outputs' type
-        pieces, backprop = train_model.begin_update([eg.predicted for eg in examples])
-        loss, d_pieces = self.get_loss(examples, pieces)
+        pieces, backprop = train_model.begin_update(docs)
+        loss, d_pieces = get_loss(pieces)
         backprop(d_pieces)
         if sgd not in (None, False):
             self.finish_update(sgd)
-        losses[self.name] += loss
+        losses[self.name] = losses.get(self.name, 0.0) + loss
         return losses
 
     def get_loss(
@@ -267,11 +279,22 @@ class MaskedLMNER(TrainablePipe):
             its sum. Words whose annotation is missing or misaligned carry none.
         RAISES (ValueError): If an entity's label is none of the classes.
         """
-        return self.label_model.loss(pieces, self._word_targets(examples))
+        targets = word_targets(examples, self.labels, self.name)
+        return self.label_model.loss(pieces, targets)
 
-    def _word_targets(self, examples: Iterable[Example]) -> numpy.ndarray:
-        """int64 (n_words), what the loss takes for each word."""
-        raise NotImplementedError
+    def _add_label(self, label: str, words: List[str]) -> int:
+        """RETURNS (int): 1, or 0 if the class is there already."""
+        if not isinstance(label, str):
+            raise ValueError(Errors.E187)
+        if label in self.labels:
+            return 0
+        new = check_label_words({label: words}, tags=False)
+        if self.is_initialized:
+            self.label_model.add_labels(new)
+        else:
+            self._added.update(new)
+        self._note_labels()
+        return 1
 
     @contextlib.contextmanager
     def _initializing(self, nlp: Optional[Language]) -> Iterator[None]:
