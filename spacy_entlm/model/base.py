@@ -81,8 +81,8 @@ class ModelConfig:
     @property
     def load_settings(self) -> Dict[str, Any]:
         """What `load_masked_lm` takes, too."""
-        configs = (self.transformer_config, self.tokenizer_config)
-        return dict(zip(("transformer_config", "tokenizer_config"), configs))
+        transformer, tokenizer = self.transformer_config, self.tokenizer_config
+        return {"transformer_config": transformer, "tokenizer_config": tokenizer}
 
 
 class MaskedLMModel:
@@ -95,7 +95,6 @@ class MaskedLMModel:
     network_class: Any
 
     def __init__(self, model: Model):
-        """model (Model): The layer that has the shim."""
         self.config: ModelConfig = model.attrs["config"]
         self.shim = cast(MaskedLMShim, model.shims[0])
 
@@ -168,7 +167,6 @@ class MaskedLMModel:
     ) -> PieceFeatures:
         """Features of words, those of their first pieces, without gradients.
 
-        docs (List[Doc]): The Docs.
         wanted: bool (n_words), words that are read; None: all. Words without a piece
             are left out.
         max_batch_pieces (Optional[int]): In place of the config's.
@@ -176,10 +174,10 @@ class MaskedLMModel:
         windows = self.windows(docs)
         if wanted is not None:
             windows.word_rows[~wanted] = NONE
-        on_cpu = self.device.type == "cpu"
-        limit = max_batch_pieces or self.config.max_batch_pieces
-        limit = limit or (CPU_BATCH_PIECES if on_cpu else BATCH_PIECES)
-        padding = CPU_BATCH_PADDING if on_cpu else BATCH_PADDING
+        limit, padding = BATCH_PIECES, BATCH_PADDING
+        if self.device.type == "cpu":
+            limit, padding = CPU_BATCH_PIECES, CPU_BATCH_PADDING
+        limit = max_batch_pieces or self.config.max_batch_pieces or limit
         words, features = [numpy.zeros(0, dtype="int64")], [self._no_features()]
         for batch in iter_batches(windows, limit, padding):
             if len(batch.words):
@@ -215,11 +213,8 @@ class MaskedLMModel:
     def spread(
         self, gradient: PieceGradient, rows: numpy.ndarray, pieces: PieceFeatures
     ) -> PieceGradient:
-        """The gradient of all pieces, where only some carry a loss.
-
-        gradient (PieceGradient): With one row of features for each of `rows`.
-        rows: int64 (n), rows of `pieces` that carry a loss.
-        """
+        """The gradient of all pieces, where only some carry a loss: `rows`, int64 (n),
+        each of which has a row of the gradient's features."""
         features = torch.zeros_like(pieces.features)
         features.index_copy_(0, self.to_device(rows), gradient.features)
         return replace(gradient, features=features)
@@ -254,11 +249,7 @@ class MaskedLMModel:
 
 
 def build_model(view: Type[MaskedLMModel], config: ModelConfig) -> PieceModel:
-    """A Thinc model on a masked LM.
-
-    view (Type[MaskedLMModel]): Whose methods the component calls.
-    config (ModelConfig): The settings.
-    """
+    """A Thinc model on a masked LM, and the view of it that the component calls."""
     load = partial(view.network_class.load, **config.load_settings)
     shim = MaskedLMShim(load, config.precision, config.mixed_precision)
     attrs = {"label_model": view, "config": config}
@@ -268,7 +259,6 @@ def build_model(view: Type[MaskedLMModel], config: ModelConfig) -> PieceModel:
 def get_label_model(model: Model) -> Any:
     """Find what a component calls, in a model or in a layer below it.
 
-    model (Model): The component's model.
     RETURNS (MaskedLMModel): A view of that layer.
     RAISES (ValueError): If there is none.
     """

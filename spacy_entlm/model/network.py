@@ -163,7 +163,6 @@ class EntLMNetwork(LabelNetwork):
     ) -> None:
         """Add classes with their rows at initial values.
 
-        label_words (Dict[str, List[str]]): Words of the new classes.
         rows (Optional[Dict[str, Tensor]]): float32 (width), in place of what the words
             of a class say; the bias is theirs.
         RAISES (LabelWordError): If a class has no usable word; then none is added.

@@ -57,7 +57,7 @@ class MaskedLMShim(PyTorchShim):
         self._n_forks = _n_forks
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
-        """Take what was pickled, by whatever process: it has not been forked since."""
+        """Take what was pickled; this process has not been forked since."""
         self.__dict__.update(state)
         self._n_forks = _n_forks
 
@@ -185,7 +185,7 @@ class MaskedLMShim(PyTorchShim):
         params (Dict[Tuple[int, str], FloatsXd]): By the keys that the optimizer sees:
             its averages. Parameters that are not among them stay.
         """
-        named = dict(self._model.named_parameters()) if self._model is not None else {}
+        named = {} if self._model is None else dict(self._model.named_parameters())
         others = {n: params[(self.id, n)] for n in named if (self.id, n) in params}
         backup = {name: named[name].detach().clone() for name in others}
         try:

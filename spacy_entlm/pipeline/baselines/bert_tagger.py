@@ -5,7 +5,7 @@ EntLM; the features are the encoder's, not those of the masked LM's head.
 """
 
 from pathlib import Path
-from typing import Callable, Iterable, List, Optional, Sequence, Tuple, cast
+from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple, cast
 
 import numpy
 import srsly
@@ -145,14 +145,12 @@ class TaggerModel(MaskedLMModel):
         pieces: PieceFeatures,
         *,
         label_bias: float = 0.0,
-        need_probs: bool = False,
-        probability_floor: float = 0.0,
+        **others: Any,
     ) -> LabelScores:
         """Scores of words, with the probabilities of all tags.
 
         pieces (PieceFeatures): From `model.predict(docs)`.
-        label_bias (float): Added to the score of every tag. The other settings change
-            nothing.
+        label_bias (float): Added to the score of every tag. Others change nothing.
         """
         network, words = self.network, self.to_device(pieces.first_words)
         # A word that no piece stands for is no entity.
