@@ -2,8 +2,9 @@
 
 import contextlib
 import logging
+from functools import partial
 from pathlib import Path
-from typing import Any, Dict, Iterator, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, Optional, Tuple, Union
 
 import torch
 
@@ -37,16 +38,9 @@ def load_masked_lm(
             f"{source} is no model folder: it has no {CONFIG_FILE}. Expected are "
             f"{CONFIG_FILE}, model.safetensors and tokenizer.json"
         )
-    settings = (transformer_config or {}, tokenizer_config or {})
+    settings = (source, transformer_config or {}, tokenizer_config or {})
     try:
-        with _quiet_transformers():
-            try:
-                lm, tokenizer, info = _from_pretrained(source, *settings, local=True)
-            except OSError:
-                if is_local:
-                    raise
-                # Not in the cache either: only now is the network asked.
-                lm, tokenizer, info = _from_pretrained(source, *settings, local=False)
+        lm, tokenizer, info = _hub_last(source, partial(_from_pretrained, *settings))
     except BackboneError:
         raise
     except Exception as err:  # transformers raises nearly anything for a bad folder
@@ -60,7 +54,6 @@ def _from_pretrained(
     source: str,
     transformer_config: Dict[str, Any],
     tokenizer_config: Dict[str, Any],
-    *,
     local: bool,
 ) -> Tuple[Any, Any, Dict[str, Any]]:
     """The model, its tokenizer, and which weights were missing or not wanted."""
@@ -95,16 +88,23 @@ def backbone_width(name: str) -> int:
     from transformers import AutoConfig
 
     name = resolve_backbone(name)
+    load = partial(AutoConfig.from_pretrained, name, trust_remote_code=False)
+    config = _hub_last(name, lambda local: load(local_files_only=local))
+    return int(config.hidden_size)
+
+
+def _hub_last(source: str, load: Callable[[bool], Any]) -> Any:
+    """Load what is meant; the network is asked only where no folder or cache has it.
+
+    load (Callable[[bool], Any]): Called with whether only local files are looked at.
+    """
     with _quiet_transformers():
         try:
-            config = AutoConfig.from_pretrained(
-                name, local_files_only=True, trust_remote_code=False
-            )
+            return load(True)
         except OSError:
-            if Path(name).exists():
+            if Path(source).exists():
                 raise
-            config = AutoConfig.from_pretrained(name, trust_remote_code=False)
-    return int(config.hidden_size)
+            return load(False)
 
 
 def prepare_tokenizer(tokenizer: Any, source: str) -> None:
@@ -126,10 +126,8 @@ def prepare_tokenizer(tokenizer: Any, source: str) -> None:
 
 
 def _check_complete(source: str, info: Dict[str, Any], strict: bool) -> None:
-    problems = ["missing_keys", "mismatched_keys", "error_msgs"]
-    if strict:
-        problems.append("unexpected_keys")
-    for problem in problems:
+    more = ["unexpected_keys"] if strict else []
+    for problem in ("missing_keys", "mismatched_keys", "error_msgs", *more):
         if info.get(problem):
             keys = [str(key) for key in info[problem]]
             raise BackboneError(

@@ -3,7 +3,7 @@
 import json
 import shutil
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, List, Optional, Tuple
 
 import torch
 
@@ -70,17 +70,13 @@ class MaskedLM(torch.nn.Module):
     @property
     def max_pieces(self) -> int:
         """Most pieces that the model takes at once, special ones counted."""
-        limits = [DEFAULT_MAX_PIECES]
-        config = self.body.config
-        positions = getattr(config, "max_position_embeddings", None)
-        if positions:
-            limits = [positions]
+        positions = getattr(self.body.config, "max_position_embeddings", None)
+        limits = [positions or DEFAULT_MAX_PIECES]
         for name, module in self.body.named_modules():
             # RoBERTa and its kin number positions from padding_idx + 1.
-            if name.endswith("position_embeddings") and getattr(
-                module, "padding_idx", None
-            ):
-                limits.append(module.num_embeddings - module.padding_idx - 1)
+            padding = getattr(module, "padding_idx", None)
+            if padding and name.endswith("position_embeddings"):
+                limits.append(module.num_embeddings - padding - 1)
         if self.tokenizer.model_max_length < NO_LIMIT:
             limits.append(self.tokenizer.model_max_length)
         return min(limits)
@@ -91,33 +87,25 @@ class MaskedLM(torch.nn.Module):
         plain = backend.encode("a", add_special_tokens=False)
         n_plain = len(plain.ids)
         ids = backend.post_process(plain, add_special_tokens=True).ids
-        n_extra = len(ids) - n_plain
-        for start in range(n_extra + 1):
+        for start in range(len(ids) - n_plain + 1):
             if ids[start : start + n_plain] == plain.ids:
                 return ids[:start], ids[start + n_plain :]
-        raise BackboneError(
-            "The tokenizer changes a text's pieces when it adds its own"
-        )
+        raise BackboneError("The tokenizer changes a text when it adds its own pieces")
 
     def save(self, folder: Path) -> None:
         """Write config.json, tokenizer files and model.safetensors, shared tensors
         once, in the form that AutoModelForMaskedLM reads."""
-        self.body.save_pretrained(
-            folder, state_dict=self._whole_state(), safe_serialization=True
-        )
+        decoder = self.decoder.state_dict(prefix=f"{self._decoder_path}.")
+        whole = {**self.body.state_dict(), **decoder}
+        self.body.save_pretrained(folder, state_dict=whole, safe_serialization=True)
         # Where the backbone once lay on somebody's disk is nobody's business.
-        _drop_keys(folder / CONFIG_FILE, ["_name_or_path"])
+        _drop_key(folder / CONFIG_FILE, "_name_or_path")
         self.tokenizer.save_pretrained(folder)
-        _drop_keys(folder / "tokenizer_config.json", ["name_or_path"])
+        _drop_key(folder / "tokenizer_config.json", "name_or_path")
         # safetensors makes a file that only its owner may read, which would be so in
         # a package that is installed for everybody.
         for path in folder.glob("*.safetensors"):
             shutil.copymode(folder / CONFIG_FILE, path)
-
-    def _whole_state(self) -> Dict[str, torch.Tensor]:
-        """Tensors by the names that they have in the model with its decoder."""
-        decoder = self.decoder.state_dict(prefix=f"{self._decoder_path}.")
-        return {**self.body.state_dict(), **decoder}
 
     def _place_decoder(self, module: torch.nn.Module) -> None:
         parent, _, name = self._decoder_path.rpartition(".")
@@ -128,7 +116,7 @@ class MaskedLM(torch.nn.Module):
         n_rows = self.decoder.weight.shape[0]
         prefix, suffix = self.special_pieces()
         ids = torch.tensor([[*prefix, n_rows // 3, n_rows // 2, *suffix]])
-        mask = torch.ones_like(ids)
+        inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
         was_training = self.body.training
         self.body.eval()
         refusal = BackboneError(
@@ -137,10 +125,10 @@ class MaskedLM(torch.nn.Module):
             f"the BERT, RoBERTa, DistilBERT, XLM-R or ModernBERT family"
         )
         with torch.no_grad():
-            logits = self.body(input_ids=ids, attention_mask=mask).logits
+            logits = self.body(**inputs).logits
             self._place_decoder(torch.nn.Identity())
             try:
-                features = self.body(input_ids=ids, attention_mask=mask).logits
+                features = self.body(**inputs).logits
             except (AttributeError, RuntimeError, TypeError) as err:
                 # It uses the decoder in another way than by calling it.
                 raise refusal from err
@@ -168,8 +156,7 @@ def _find_decoder(lm: Any) -> Tuple[str, torch.nn.Linear]:
     )
 
 
-def _drop_keys(path: Path, keys: List[str]) -> None:
+def _drop_key(path: Path, key: str) -> None:
     data = json.loads(path.read_text(encoding="utf8"))
-    for key in keys:
-        data.pop(key, None)
+    data.pop(key, None)
     path.write_text(json.dumps(data, indent=2, sort_keys=True) + "\n", encoding="utf8")

@@ -10,7 +10,6 @@ from .errors import BackboneError
 logger = logging.getLogger("spacy.entlm")
 
 ENTLM_MINI = "entlm-mini"
-EMBEDDED = (ENTLM_MINI,)
 ASSETS = Path(__file__).resolve().parents[1] / "assets"
 CONFIG_FILE = "config.json"
 
@@ -24,30 +23,25 @@ def resolve_backbone(name: Union[str, Path]) -> str:
         that is called like the package's own is meant by "./entlm-mini".
     RAISES (BackboneError): If the package's own is not there.
     """
-    name = str(name)
-    if name in EMBEDDED:
-        return _embedded(name)
-    return name
-
-
-def _embedded(name: str) -> str:
-    folder = ASSETS / name
+    if name != ENTLM_MINI:
+        return str(name)
+    folder = ASSETS / ENTLM_MINI
     if not (folder / CONFIG_FILE).is_file():
         raise BackboneError(
             f"The backbone {name!r} is not in this copy of spacy-entlm (no {folder}): "
             f"install a wheel that holds it, or name another backbone, for instance "
             f'name = "bert-base-cased" under [components.entlm_ner.model]'
         )
-    _say_that_larger_is_better(name)
+    _say_that_larger_is_better()
     return str(folder)
 
 
 @functools.cache
-def _say_that_larger_is_better(name: str) -> None:
+def _say_that_larger_is_better() -> None:
     logger.info(
-        "Backbone %s, a small one that comes with the package. With many examples, "
-        "or for classes unlike people, places and organisations, a larger one gives "
-        'better results: name = "bert-base-cased" under [components.entlm_ner.model], '
-        "or --vars.backbone bert-base-cased with the project",
-        name,
+        f"Backbone {ENTLM_MINI}, a small one that comes with the package. With many "
+        "examples, or for classes unlike people, places and organisations, a larger "
+        'one gives better results: name = "bert-base-cased" under '
+        "[components.entlm_ner.model], or --vars.backbone bert-base-cased with the "
+        "project"
     )

@@ -33,22 +33,19 @@ def read_recommended(backbone: str) -> Recommended:
     RETURNS (Recommended): Empty if it is no folder, or says nothing.
     RAISES (ValueError): If what it says is broken.
     """
-    folder = Path(resolve_backbone(backbone))
-    facts = _read_json(folder / PRETRAIN_FILE)
-    words = facts.get(LABEL_WORDS_KEY)
-    source = folder / PRETRAIN_FILE
+    source = path = Path(resolve_backbone(backbone)) / PRETRAIN_FILE
+    facts = _read_json(path)
+    rate, words = facts.get(LEARN_RATE_KEY), facts.get(LABEL_WORDS_KEY)
     if words is None:
-        source = folder / LABEL_WORDS_FILE
+        source = path.with_name(LABEL_WORDS_FILE)
         words = _read_json(source)
-    rate = facts.get(LEARN_RATE_KEY)
     try:
-        checked = check_label_words(words, tags=False)
+        words = check_label_words(words, tags=False)
     except LabelWordError as err:
         raise ValueError(f"{source}: {err}") from err
     try:
-        return Recommended(None if rate is None else float(rate), checked)
+        return Recommended(None if rate is None else float(rate), words)
     except (ValueError, TypeError) as err:
-        path = folder / PRETRAIN_FILE
         raise ValueError(f"{path}: cannot be read: {LEARN_RATE_KEY}: {err}") from err
 
 

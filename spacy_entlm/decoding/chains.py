@@ -63,8 +63,10 @@ def decode_chains(
     best = xp.zeros(len(emissions), dtype="int64")
     marginals = xp.zeros_like(emissions)
     # The start is a state of its own, in which no word can be.
-    emissions = _with_start_column(xp, emissions)
-    transitions = _with_start_column(xp, transitions)
+    emissions, transitions = (
+        xp.concatenate([xp.zeros((len(rows), 1), dtype=rows.dtype), rows], axis=1)
+        for rows in (emissions, transitions)
+    )
     ends = numpy.cumsum(lengths)
     is_long = lengths > LONGEST_UNCUT
     for chosen in (numpy.flatnonzero(~is_long), numpy.flatnonzero(is_long)):
@@ -79,17 +81,12 @@ def decode_chains(
     return best, marginals
 
 
-def _with_start_column(xp: Any, array: Any) -> Any:
-    return xp.concatenate([xp.zeros((len(array), 1), dtype=array.dtype), array], axis=1)
-
-
 def _cut(starts: numpy.ndarray, lengths: numpy.ndarray) -> Blocks:
     """Cut chains that are too long into blocks of about the square root of their
     length, so that the loops over blocks and over positions are equally long."""
     longest = int(lengths.max())
-    size = longest
-    if longest > LONGEST_UNCUT:
-        size = max(SHORTEST_BLOCK, math.isqrt(longest))
+    is_long = longest > LONGEST_UNCUT
+    size = max(SHORTEST_BLOCK, math.isqrt(longest)) if is_long else longest
     n_blocks = -(-lengths // size)
     chain = numpy.repeat(numpy.arange(len(lengths)), n_blocks)
     index = _within(n_blocks)  # of a block in its chain

@@ -22,11 +22,7 @@ class IODecoder:
         """There is nothing to learn."""
 
     def __call__(self, scores: LabelScores, docs: List[Doc]) -> List[DocEntities]:
-        """Decode the words of some Docs.
-
-        scores (LabelScores): Of all words of the Docs.
-        docs (List[Doc]): The Docs, for where their white space is.
-        """
+        """Decode the words of some Docs."""
         return find_entities(scores, docs)
 
     def to_bytes(self) -> bytes:
@@ -39,11 +35,7 @@ class IODecoder:
 
 
 def find_entities(scores: LabelScores, docs: List[Doc]) -> List[DocEntities]:
-    """Neighbouring words of one class are one entity, as `IODecoder` says.
-
-    scores (LabelScores): Best class and confidence of all words of the Docs.
-    docs (List[Doc]): The Docs.
-    """
+    """What `IODecoder` finds, from the best class and confidence of all words."""
     best, confidence = to_host(scores)
     decoded = []
     start = 0

@@ -5,7 +5,7 @@ They are counted without regard to classes, so that they can come from text anno
 with other examples, or with a lexicon, and are then spread over the classes at hand.
 """
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields
 from typing import Dict, Iterable, Sequence
 
 import numpy
@@ -35,10 +35,6 @@ class TransitionCounts:
     inside_same: int = 0
     inside_other: int = 0
 
-    def __add__(self, other: "TransitionCounts") -> "TransitionCounts":
-        mine, theirs = asdict(self), asdict(other)
-        return TransitionCounts(**{name: mine[name] + theirs[name] for name in mine})
-
     @property
     def n_inside(self) -> int:
         """Words of entities that were seen."""
@@ -62,10 +58,8 @@ class TransitionCounts:
 
 
 def sentence_starts(doc: Doc) -> numpy.ndarray:
-    """Whether a token begins a sentence; without sentences the Doc is one.
-
-    RETURNS: bool (n_tokens).
-    """
+    """bool (n_tokens), whether a token begins a sentence; without any, the Doc is
+    one."""
     # Codes are signed, what to_array gives is not.
     starts = doc.to_array([SENT_START]).astype("int64").ravel() == STARTS_SENTENCE
     starts[:1] = True
@@ -73,16 +67,8 @@ def sentence_starts(doc: Doc) -> numpy.ndarray:
 
 
 def words_of(doc: Doc) -> numpy.ndarray:
-    """Whether a token is a word: white space is none. RETURNS: bool (n_tokens)."""
+    """bool (n_tokens), whether a token is a word: white space is none."""
     return doc.to_array([IS_SPACE]).ravel() == 0
-
-
-def sentence_numbers(doc: Doc) -> numpy.ndarray:
-    """Number of the sentence that each word is in, white space left out.
-
-    RETURNS: int64 (n_words), counted from 0.
-    """
-    return numpy.cumsum(sentence_starts(doc))[words_of(doc)] - 1
 
 
 def count_transitions(docs: Iterable[Doc], labels: Sequence[str]) -> TransitionCounts:
@@ -92,23 +78,19 @@ def count_transitions(docs: Iterable[Doc], labels: Sequence[str]) -> TransitionC
         touches a word whose annotation is missing.
     labels (Sequence[str]): Entities of other labels count as none.
     """
-    total = TransitionCounts()
-    for doc in docs:
-        if len(doc):
-            total += _count_doc(doc, labels)
-    return total
+    counts = [astuple(_count_doc(doc, labels)) for doc in docs if len(doc)]
+    return TransitionCounts(*map(sum, zip(*counts)))
 
 
 def _count_doc(doc: Doc, labels: Sequence[str]) -> TransitionCounts:
-    iob, types = doc.to_array([ENT_IOB, ENT_TYPE])[words_of(doc)].T
-    wanted = [
-        doc.vocab.strings[label] for label in labels if label in doc.vocab.strings
-    ]
+    words, strings = words_of(doc), doc.vocab.strings
+    iob, types = doc.to_array([ENT_IOB, ENT_TYPE])[words].T
+    wanted = [strings[label] for label in labels if label in strings]
     known = iob != IOB_MISSING
     inside = (iob != IOB_OUTSIDE) & known
     inside &= numpy.isin(types, numpy.array(wanted, dtype=types.dtype))
-    sentences = sentence_numbers(doc)
-    first = numpy.diff(sentences, prepend=-1) > 0
+    sentences = numpy.cumsum(sentence_starts(doc))[words]
+    first = numpy.diff(sentences, prepend=0) > 0
     left, right = inside[:-1], inside[1:]
     follows = known[:-1] & known[1:] & ~first[1:]
     same = types[:-1] == types[1:]
@@ -132,8 +114,6 @@ def transition_matrix(
 ) -> numpy.ndarray:
     """Spread counts over classes, raise the probabilities to tau and renormalise.
 
-    counts (TransitionCounts): The counts.
-    n_labels (int): Number of classes.
     tau (float): From 0, all transitions alike, to 1, as they were counted.
     RETURNS: float32 (2 + n_labels, 1 + n_labels), from row to column: rows are the
         start, outside, and the classes, columns are outside and the classes.

@@ -49,20 +49,15 @@ class ViterbiDecoder:
     probability_floor = PROBABILITY_FLOOR
 
     def __init__(
-        self,
-        *,
-        tau: Optional[float] = None,
-        get_docs: Optional[GetDocs] = None,
+        self, *, tau: Optional[float] = None, get_docs: Optional[GetDocs] = None
     ):
-        """tau (Optional[float]): Weight of the transitions, from 0 (none) to 1 (as
-            they were counted); None: 0.3.
+        """tau (Optional[float]): Weight of the transitions, from 0 (none) to 1 (as they
+            were counted); None: 0.3.
         get_docs (Optional[Callable]): Gives annotated text, from which transitions are
-            counted where it has entities of the classes. Without it, or where it has
-            none, the examples serve.
+            counted where it has entities of the classes; else the examples serve.
         RAISES (ValueError): If tau is out of range.
         """
-        if tau is None:
-            tau = DEFAULT_TAU
+        tau = DEFAULT_TAU if tau is None else tau
         if not 0.0 <= tau <= 1.0:
             raise ValueError(f"tau must be from 0 to 1, not {tau}")
         self.tau = tau
@@ -72,10 +67,9 @@ class ViterbiDecoder:
     def initialize(
         self, get_examples: Callable[[], Iterable[Example]], labels: Tuple[str, ...]
     ) -> None:
-        """Count transitions in the annotated text, or else in the examples.
+        """Count transitions in the annotated text, or else in the examples. Entities
+        of other labels do not count.
 
-        get_examples (Callable[[], Iterable[Example]]): Annotated examples.
-        labels (Tuple[str, ...]): The classes; other entities do not count.
         RAISES (ValueError): What `get_docs` raises.
         """
         references = [eg.reference for eg in get_examples()]
@@ -93,44 +87,25 @@ class ViterbiDecoder:
         docs (List[Doc]): The Docs, for their sentences and white space.
         RAISES (ValueError): If no transitions were counted.
         """
-        probs = scores.probs
-        if probs is None:
+        if scores.probs is None:
             raise ValueError("The Viterbi decoder needs the probabilities of all words")
-        xp = get_array_module(probs)
-        words, lengths = _chains_of(docs)
-        index = xp.asarray(words)
-        chosen = self._emissions(scores)[index]
-        transitions = xp.asarray(self._matrix(probs.shape[1]))
-        path, marginals = decode_chains(chosen, lengths, transitions)
-        best = xp.full(len(probs), NO_LABEL, dtype="int64")
-        best[index] = path - 1
-        confidence = xp.zeros(len(probs), dtype="float32")
-        confidence[index] = marginals[xp.arange(len(path)), path]
-        return find_entities(replace(scores, best=best, confidence=confidence), docs)
-
-    def _matrix(self, n_labels: int) -> numpy.ndarray:
         if self.counts is None:
             raise ValueError(
                 "The Viterbi decoder has counted no transitions: initialise the "
                 "pipeline with it, or call decoder.initialize(get_examples, labels)"
             )
-        return transition_matrix(self.counts, n_labels, self.tau)
-
-    def _emissions(self, scores: LabelScores) -> Floats2d:
-        """float32 (n_words, 1 + n_labels), of no entity and of the classes; the
-        greatest of each word is 1."""
         probs: Any = scores.probs
-        word_prob: Any = scores.word_prob
-        if word_prob is None:
-            raise ValueError(
-                "The Viterbi decoder needs a model that gives the probability of the "
-                "vocabulary's best word, too (LabelScores.word_prob)"
-            )
         xp = get_array_module(probs)
-        emissions = xp.concatenate([word_prob[:, None], probs], axis=1)
-        # Only ratios count: what is the same for all does not change a path.
-        emissions = emissions / emissions.max(axis=1, keepdims=True)
-        return xp.maximum(emissions, PROBABILITY_FLOOR)
+        words, lengths = _chains_of(docs)
+        index = xp.asarray(words)
+        matrix = transition_matrix(self.counts, probs.shape[1], self.tau)
+        chosen = _emissions(probs, scores.word_prob)[index]
+        path, marginals = decode_chains(chosen, lengths, xp.asarray(matrix))
+        best = xp.full(len(probs), NO_LABEL, dtype="int64")
+        best[index] = path - 1
+        confidence = xp.zeros(len(probs), dtype="float32")
+        confidence[index] = marginals[xp.arange(len(path)), path]
+        return find_entities(replace(scores, best=best, confidence=confidence), docs)
 
     def to_bytes(self) -> bytes:
         """The counts as JSON; empty if there are none. Settings are the config's."""
@@ -157,16 +132,26 @@ class ViterbiDecoder:
         return self
 
 
-def _chains_of(docs: List[Doc]) -> Tuple[numpy.ndarray, numpy.ndarray]:
-    """Words that are in a chain, and how many each has.
+def _emissions(probs: Any, word_prob: Any) -> Floats2d:
+    """float32 (n_words, 1 + n_labels), of no entity and of the classes; the greatest of
+    each word is 1."""
+    if word_prob is None:
+        raise ValueError(
+            "The Viterbi decoder needs a model that gives the probability of the "
+            "vocabulary's best word, too (LabelScores.word_prob)"
+        )
+    xp = get_array_module(probs)
+    emissions = xp.concatenate([word_prob[:, None], probs], axis=1)
+    # Only ratios count: what is the same for all does not change a path.
+    emissions = emissions / emissions.max(axis=1, keepdims=True)
+    return xp.maximum(emissions, PROBABILITY_FLOOR)
 
-    RETURNS: int64 (n_words), counted over the concatenated Docs; int64 (n_chains).
-    """
-    starts = [sentence_starts(doc) for doc in docs if len(doc)]
-    words = [words_of(doc) for doc in docs if len(doc)]
-    if not starts:
-        empty = numpy.zeros(0, dtype="int64")
-        return empty, empty
+
+def _chains_of(docs: List[Doc]) -> Tuple[numpy.ndarray, numpy.ndarray]:
+    """int64 (n_words), words in a chain, counted over the concatenated Docs; int64
+    (n_chains), how many each chain has."""
+    none = numpy.zeros(0, dtype="bool")
+    starts = [none, *(sentence_starts(doc) for doc in docs if len(doc))]
+    words = [none, *(words_of(doc) for doc in docs if len(doc))]
     index = numpy.flatnonzero(numpy.concatenate(words))
-    sentences = numpy.cumsum(numpy.concatenate(starts))[index]
-    return index, numpy.bincount(sentences)
+    return index, numpy.bincount(numpy.cumsum(numpy.concatenate(starts))[index])

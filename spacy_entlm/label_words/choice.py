@@ -37,12 +37,10 @@ def choose_label_words(
     not needed.
 
     wanted (Dict[str, List[str]]): The classes with the words that are given, or none.
-    backbone_words (Dict[str, List[str]]): Words that the backbone brings, by the names
-        of the classes that it knows.
+    backbone_words (Dict[str, List[str]]): Words that the backbone brings for classes.
     search (Callable[[List[str]], LabelWords]): Searches words of some classes; one that
         it finds none for may be missing.
-    RETURNS (Dict[str, List[str]]): Words of all classes, in their order; none where
-        nothing was found.
+    RETURNS (Dict[str, List[str]]): Words, or none, of all classes, in their order.
     """
     given = {label: words for label, words in wanted.items() if words}
     without = [label for label in wanted if label not in given]
@@ -63,13 +61,8 @@ def choose_label_words(
 
 
 def match_class_names(labels: Iterable[str], words: LabelWords) -> LabelWords:
-    """The classes that a backbone has words for.
-
-    labels (Iterable[str]): The classes. Their case does not count, and "person" is
-        "PER", "location" is "LOC" and so on.
-    words (Dict[str, List[str]]): The backbone's words.
-    RETURNS (Dict[str, List[str]]): Its words, by the names of the classes.
-    """
+    """The classes that a backbone has words for, with these words. Case does not
+    count, and "person" is "PER", "location" is "LOC" and so on."""
     by_name = {_plain(label): list(some) for label, some in words.items() if some}
     known = [label for label in labels if _plain(label) in by_name]
     return {label: by_name[_plain(label)] for label in known}

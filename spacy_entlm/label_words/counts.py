@@ -19,8 +19,7 @@ _FORM = TypeAdapter(Dict[str, Dict[str, NonNegativeInt]])
 def count_docs(docs: Iterable[Doc]) -> Counts:
     """Count how often each word of annotated Docs stands inside each class.
 
-    docs (Iterable[Doc]): With their entities in doc.ents. Words whose annotation is
-        missing do not count.
+    docs (Iterable[Doc]): Annotated. Words whose annotation is missing do not count.
     RETURNS (Dict[str, Counter]): Per class, "O" among them, word -> count.
     """
 
@@ -33,11 +32,8 @@ def count_docs(docs: Iterable[Doc]) -> Counts:
 
 
 def merge_counts(parts: Iterable[Counts]) -> Counts:
-    """Add counts up, for instance those of the shards of a corpus.
-
-    parts (Iterable[Dict[str, Counter]]): Word -> count per class.
-    RETURNS (Dict[str, Counter]): The sums, in order of first appearance.
-    """
+    """Add counts up, for instance those of the shards of a corpus, in order of first
+    appearance."""
     total: Counts = {}
     for counts in parts:
         for label, counter in counts.items():
@@ -48,7 +44,6 @@ def merge_counts(parts: Iterable[Counts]) -> Counts:
 def fold_counts(counts: Counts, fold: Callable[[str], str]) -> Counts:
     """Count words by the form in which a backbone reads them.
 
-    counts (Dict[str, Counter]): Word -> count per class.
     fold (Callable[[str], str]): Gives that form; empty: the word is left out.
     RETURNS (Dict[str, Counter]): Words of one form are added up.
     """
@@ -65,7 +60,6 @@ def fold_counts(counts: Counts, fold: Callable[[str], str]) -> Counts:
 def strip_tags(counts: Counts, labels: Collection[str]) -> Counts:
     """Take the prefixes of tags off the keys ("I-PER"), if every key has one.
 
-    counts (Dict[str, Counter]): Word -> count per tag or class.
     labels (Collection[str]): Classes that are known. A key that is one of them is
         no tag, though it may look like one ("B-CELL").
     """
@@ -78,7 +72,6 @@ def strip_tags(counts: Counts, labels: Collection[str]) -> Counts:
 def read_counts(path: Union[str, Path]) -> Counts:
     """Read counts of words per class from a JSON file.
 
-    path (Union[str, Path]): The file.
     RETURNS (Dict[str, Counter]): Word -> count per class.
     RAISES (DataError): If the file is missing, no JSON, or holds something else.
     """
@@ -100,9 +93,5 @@ def read_counts(path: Union[str, Path]) -> Counts:
 
 
 def write_counts(counts: Counts, path: Path) -> None:
-    """Write counts of words per class as JSON.
-
-    counts (Dict[str, Counter]): Word -> count per class.
-    path (Path): The file.
-    """
+    """Write counts of words per class as JSON."""
     path.write_bytes(dump_json(counts))

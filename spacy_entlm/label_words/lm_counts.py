@@ -1,7 +1,8 @@
 """What a masked LM predicts at labelled words, counted per class (paper, Eq. 6)."""
 
 from collections import Counter
-from typing import Any, Dict, Iterable, List, Optional, Tuple
+from functools import cache, partial
+from typing import Any, Iterable, List, Optional, Tuple
 
 import numpy
 import torch
@@ -39,8 +40,7 @@ def count_predictions(
     the Docs that have entities, and the vocabulary is scored at those pieces only.
     Counts of parts of a corpus add up (`merge_counts`).
 
-    reader (Reader): The masked LM.
-    docs (Iterable[Doc]): With their entities in doc.ents.
+    reader (Reader): The masked LM. docs (Iterable[Doc]): With entities.
     top_k (int): How many predictions count at each word.
     max_batch_pieces (int): Most pieces of a batch, padding counted.
     progress (Optional[Progress]): Called with the list of batches of Docs, returns
@@ -60,9 +60,7 @@ def count_predictions(
     for chunk in chunks if progress is None else progress(chunks):
         classes = word_classes(chunk, list(names))
         pieces = reader.read_words(
-            chunk,
-            wanted=classes != NO_CLASS,
-            max_batch_pieces=max_batch_pieces,
+            chunk, wanted=classes != NO_CLASS, max_batch_pieces=max_batch_pieces
         )
         predicted = [
             # An output matrix may have more rows than the tokenizer has pieces.
@@ -82,15 +80,13 @@ def _spelled_counts(
     tally: "Counter[Prediction]", labels: List[str], tokenizer: Any
 ) -> Counts:
     counts: Counts = {label: Counter() for label in labels}
-    words: Dict[int, str] = {}
+    as_word = cache(partial(piece_as_word, tokenizer=tokenizer))
     for (class_, read, predicted), count in tally.items():
         piece = tokenizer.convert_ids_to_tokens(predicted)
         if piece in tokenizer.convert_ids_to_tokens(read):
             continue
-        if predicted not in words:
-            words[predicted] = piece_as_word(piece, tokenizer)
-        if words[predicted] not in NOT_COUNTED:
-            counts[labels[class_]][words[predicted]] += count
+        if as_word(piece) not in NOT_COUNTED:
+            counts[labels[class_]][as_word(piece)] += count
     return counts
 
 

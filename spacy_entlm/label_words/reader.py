@@ -16,16 +16,6 @@ CHUNK_WORDS = 2**14
 NO_CLASS = -1
 
 
-class WordFeatures(Protocol):
-    """features: float32 (n, width), of the first pieces of n words, on the device.
-    piece_ids: int64 (n), of these pieces. first_words: int64 (n), the words, counted
-    over the concatenated Docs. Both on the host."""
-
-    features: torch.Tensor
-    piece_ids: numpy.ndarray
-    first_words: numpy.ndarray
-
-
 class Reader(Protocol):
     """A masked LM that reads texts; `model.entlm.load_reader` gives one."""
 
@@ -47,8 +37,9 @@ class Reader(Protocol):
         *,
         wanted: Optional[numpy.ndarray] = None,
         max_batch_pieces: Optional[int] = None,
-    ) -> WordFeatures:
-        """Features of words, in no particular order. wanted: bool (n_words)."""
+    ) -> Any:
+        """Features of words, in no particular order: a `model.types.PieceFeatures`.
+        wanted: bool (n_words)."""
 
 
 def word_classes(docs: List[Doc], labels: List[int]) -> numpy.ndarray:

@@ -1,7 +1,7 @@
 """The search for label words in annotated sentences (paper, Eq. 5-8)."""
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Callable, Dict, Iterable, List, Optional, Tuple
 
@@ -28,20 +28,9 @@ def count_words(sentences: Iterable[TaggedSentence]) -> Counts:
     RETURNS (Dict[str, Counter]): Per class, "O" among them, word -> count.
     """
     counts: Counts = defaultdict(Counter)
-    for sentence in sentences:
-        for word, label in sentence:
-            counts[label][word] += 1
+    for word, label in chain.from_iterable(sentences):
+        counts[label][word] += 1
     return counts
-
-
-def share_of_class(word: str, label: str, counts: Counts) -> float:
-    """Of all occurrences of a word, the share that is labelled with a class; 0 for a
-    word that never occurs (paper, Eq. 8).
-
-    counts (Dict[str, Counter]): The data counts of all classes and "O".
-    """
-    total = sum(counter[word] for counter in counts.values())
-    return counts[label][word] / total if total and label in counts else 0.0
 
 
 @dataclass(frozen=True)
@@ -85,16 +74,14 @@ class SearchSettings:
         return self.method != DATA
 
 
-@dataclass(frozen=True)
+@dataclass
 class Candidate:
-    """A word that may stand for a class, and the counts behind it.
+    """A word that may stand for a class, as it was counted, and what it is ranked by.
 
-    word (str): As it was counted.
-    score (int): What it is ranked by.
-    data (int): How often it is labelled with the class.
-    lm (int): How often the LM predicts it for the class.
+    data, lm (int): How often it is labelled with the class, and how often the LM
+        predicts it for the class.
     by_class (Dict[str, int]): How often it has each label, "O" among them.
-    ratio (float): The class's share in that, which the conflict filter looks at.
+    ratio (float): The class's share in that (paper, Eq. 8); 0 if it never occurs.
     pieces (Optional[List[str]]): Its pieces in the backbone's vocabulary, none if that
         cannot say it; None where no backbone is named.
     """
@@ -145,13 +132,11 @@ def search_label_words(
     data (Dict[str, Counter]): From `count_words`: per class, "O" among them.
     lm (Optional[Dict[str, Counter]]): What the LM predicts per class; its words have
         the form of those in `data`.
-    settings (SearchSettings): Method, number of words, filter.
     labels (Optional[Iterable[str]]): The classes; None: all that are in `data`.
     get_pieces (Optional[Callable]): Gives a word's pieces in the backbone's vocabulary,
         none if that cannot say it. Words of one piece are chosen first.
-    RETURNS (Dict[str, ClassSearch]): Per class the words and those left out; a class
-        may have fewer words than asked for, or none. Ties keep the order in which
-        words first appear in `lm`, then in `data`.
+    RETURNS (Dict[str, ClassSearch]): Of each class; there may be fewer words than asked
+        for, or none. Ties keep the order of first appearance in `lm`, then in `data`.
     RAISES (LabelWordError): If the method needs LM counts and there are none.
     """
     if settings.uses_lm and lm is None:
@@ -178,26 +163,17 @@ def _search_class(
         if len(found.chosen) == settings.top_k:
             return found
         by_class = {key: count[word] for key, count in data.items() if count[word]}
-        candidate = Candidate(
-            word,
-            score=score,
-            data=in_data[word],
-            lm=in_lm[word],
-            by_class=by_class,
-            ratio=share_of_class(word, label, data),
-        )
+        ratio = by_class.get(label, 0) / max(sum(by_class.values()), 1)
+        counted = (in_data[word], in_lm[word])
+        candidate = Candidate(word, score, *counted, by_class, ratio)
         if not by_class:
             found.unseen.append(candidate)
-            continue
-        if candidate.ratio <= settings.threshold:
+        elif ratio <= settings.threshold:
             found.conflicts.append(candidate)
-            continue
-        pieces = None if get_pieces is None else get_pieces(word)
-        candidate = replace(candidate, pieces=pieces)
-        if pieces is None or len(pieces) == 1:
-            found.chosen.append(candidate)
         else:
-            found.multi_piece.append(candidate)
+            pieces = candidate.pieces = None if get_pieces is None else get_pieces(word)
+            is_single = pieces is None or len(pieces) == 1
+            (found.chosen if is_single else found.multi_piece).append(candidate)
     n_lacking = settings.top_k - len(found.chosen)
     found.chosen += [word for word in found.multi_piece if word.pieces][:n_lacking]
     return found
@@ -217,13 +193,8 @@ def _rank(
             score = in_lm[word]
         else:
             score = (in_data[word] or missing) * (in_lm[word] or missing)
-        if score and is_word(word):
+        # A word has more than one character, and a letter among them.
+        if score and len(word) > 1 and any(char.isalpha() for char in word):
             scores[word] = score
     # A dict keeps the order of first appearance, and sorting is stable.
     return sorted(scores.items(), key=lambda item: -item[1])
-
-
-def is_word(word: str) -> bool:
-    """Whether a word may stand for a class: more than one character, and a letter
-    among them."""
-    return len(word) > 1 and any(char.isalpha() for char in word)

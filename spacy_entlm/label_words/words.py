@@ -19,7 +19,6 @@ class LabelWordError(ValueError):
 def check_label_words(label_words: Any, *, tags: bool = True) -> LabelWords:
     """Check a label-word map and bring it into its one form.
 
-    label_words (Mapping[str, Sequence[str]]): Words per class.
     tags (bool): Where every key carries the prefix of a tag ("I-PER"), take the
         prefixes off. Not for a map whose keys are classes for sure ("B-CELL").
     RETURNS (Dict[str, List[str]]): The same map, words stripped, repeated words
@@ -53,8 +52,7 @@ def check_label_words(label_words: Any, *, tags: bool = True) -> LabelWords:
 def read_label_words(path: Union[str, Path], *, tags: bool = True) -> LabelWords:
     """Read a label-word map from a JSON file.
 
-    path (Union[str, Path]): The file. tags (bool): As in `check_label_words`.
-    RETURNS (Dict[str, List[str]]): Words per class.
+    tags (bool): As in `check_label_words`.
     RAISES (DataError): If the file is missing, or no JSON.
         (LabelWordError): If it holds no such map.
     """
@@ -67,9 +65,9 @@ def read_label_words(path: Union[str, Path], *, tags: bool = True) -> LabelWords
 def word_pieces(word: str, tokenizer: Any) -> List[int]:
     """The piece ids of a word as it stands inside a sentence.
 
-    word (str): The word. For a byte-level BPE it is looked up with its leading
-        space; other tokenizers normalise it themselves (an uncased one folds it).
-    tokenizer (PreTrainedTokenizerFast): The backbone's tokenizer.
+    word (str): For a byte-level BPE it is looked up with its leading space; other
+        tokenizers normalise it themselves (an uncased one folds it).
+    tokenizer (PreTrainedTokenizerFast): The backbone's.
     RETURNS (List[int]): The ids; empty if the vocabulary cannot say the word.
     """
     from tokenizers.decoders import ByteLevel
@@ -81,61 +79,41 @@ def word_pieces(word: str, tokenizer: Any) -> List[int]:
 
 
 def label_word_pieces(
-    label_words: LabelWords,
-    tokenizer: Any,
-    *,
-    multi_piece: str = "mean",
+    label_words: LabelWords, tokenizer: Any, *, multi_piece: str = "mean"
 ) -> Dict[str, List[List[int]]]:
     """Turn label words into piece ids and say which ones are not one piece.
 
-    label_words (Dict[str, List[str]]): Words per class.
-    tokenizer (PreTrainedTokenizerFast): The backbone's tokenizer.
+    tokenizer (PreTrainedTokenizerFast): The backbone's.
     multi_piece (str): "mean" keeps a word of several pieces, which then stands for
         the mean of their rows; "drop" leaves it out, as the paper does.
     RETURNS (Dict[str, List[List[int]]]): Per class, the ids of each usable word.
         Words that the tokenizer folds into one and the same are used once.
     RAISES (LabelWordError): If a class is left without a usable word.
     """
-    if multi_piece not in ("mean", "drop"):
-        raise LabelWordError(f'multi_piece is "mean" or "drop", not {multi_piece!r}')
+    drop = multi_piece == "drop"
     pieces: Dict[str, List[List[int]]] = {}
     several: List[str] = []
     unknown: List[str] = []
     for label, words in label_words.items():
-        usable: Dict[tuple, List[int]] = {}
-        for word in words:
-            ids = word_pieces(word, tokenizer)
-            if not ids:
-                unknown.append(word)
-                continue
-            if len(ids) > 1:
-                several.append(word)
-                if multi_piece == "drop":
-                    continue
-            usable.setdefault(tuple(ids), ids)
-        if not usable:
+        ids = {word: word_pieces(word, tokenizer) for word in words}
+        unknown += [word for word in ids if not ids[word]]
+        several += [word for word in ids if len(ids[word]) > 1]
+        known = [own for own in ids.values() if own and not (drop and len(own) > 1)]
+        if not known:
             raise LabelWordError(
                 f"Label {label!r} has no usable label word (given: {words!r}). Name "
                 f"words that the model's vocabulary knows, for instance in "
                 f"[initialize.components.entlm_ner] label_words."
             )
-        pieces[label] = list(usable.values())
-    _notice(several, unknown, multi_piece)
-    return pieces
-
-
-def _notice(several: List[str], unknown: List[str], multi_piece: str) -> None:
+        pieces[label] = [list(own) for own in dict.fromkeys(map(tuple, known))]
     if several:
-        action = "left out" if multi_piece == "drop" else "the mean of its pieces each"
-        logger.info(
-            "Label words that are no single piece of the vocabulary (%s): %s",
-            action,
-            _some(several),
-        )
+        action = "left out" if drop else "the mean of its pieces each"
+        what = f"Label words that are no single piece of the vocabulary ({action})"
+        logger.info("%s: %s", what, _some(several))
     if unknown:
-        logger.warning(
-            "Label words that the vocabulary cannot say (left out): %s", _some(unknown)
-        )
+        what = "Label words that the vocabulary cannot say (left out)"
+        logger.warning("%s: %s", what, _some(unknown))
+    return pieces
 
 
 def _some(words: List[str]) -> str:

@@ -6,18 +6,9 @@ A component finds it with `get_label_model`, also below layers that wrap the mod
 """
 
 import warnings
-from dataclasses import dataclass, replace
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    List,
-    Optional,
-    Protocol,
-    Tuple,
-    Type,
-    cast,
-)
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Type, cast
 
 import numpy
 import torch
@@ -30,7 +21,7 @@ from ..decoding.types import LabelScores
 from ..label_words.rows import Rows
 from .batches import Batch, iter_batches
 from .label_scores import WordScores
-from .precision import check_precision
+from .precision import DTYPES
 from .shim import Inputs, MaskedLMShim
 from .types import NONE, PieceFeatures, PieceGradient
 from .windows import Layout, SpanGetter, Windows, get_windows
@@ -43,6 +34,13 @@ CPU_BATCH_PIECES, BATCH_PIECES = 1024, 8192
 CPU_BATCH_PADDING, BATCH_PADDING = 80, 2048
 # Most pieces whose inner values are kept for a backward pass, padding counted.
 TRAINING_PIECES = 4096
+
+# What the settings that name something may be.
+ALLOWED: Dict[str, Iterable[str]] = {
+    "precision": DTYPES,
+    "multi_piece": ("mean", "drop"),
+    "label_row_bias": ("mean", "zero"),
+}
 
 PieceModel = Model[List[Doc], PieceFeatures]
 
@@ -61,64 +59,42 @@ class ModelConfig:
     mixed_precision: bool = False
     multi_piece: str = "mean"
     label_row_bias: str = "mean"
-    transformer_config: Optional[Dict[str, Any]] = None
-    tokenizer_config: Optional[Dict[str, Any]] = None
+    transformer_config: Dict[str, Any] = field(default_factory=dict)
+    tokenizer_config: Dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """RAISES (ValueError): If a setting has no such value."""
-        check_precision(self.precision)
-        for setting, allowed in (
-            ("multi_piece", ("mean", "drop")),
-            ("label_row_bias", ("mean", "zero")),
-        ):
+        for setting, allowed in ALLOWED.items():
             value = getattr(self, setting)
             if value not in allowed:
-                raise ValueError(f"{setting} is one of {allowed}, not {value!r}")
+                names = ", ".join(allowed)
+                raise ValueError(f"{setting} is one of {names}, not {value!r}")
         pieces = self.max_batch_pieces
         if pieces is not None and pieces < MIN_BATCH_PIECES:
             raise ValueError(
                 f"max_batch_pieces must be at least {MIN_BATCH_PIECES}, not {pieces}"
             )
         # Config values are copied: a network's own settings replace none of theirs.
-        self.transformer_config = dict(self.transformer_config or {})
-        self.tokenizer_config = dict(self.tokenizer_config or {})
-
-
-class LabelModel(Protocol):
-    """What a component asks of its model."""
+        self.transformer_config = dict(self.transformer_config)
+        self.tokenizer_config = dict(self.tokenizer_config)
 
     @property
-    def is_initialized(self) -> bool:
-        """Whether there is a network."""
-
-    @property
-    def labels(self) -> List[str]:
-        """The classes, or their tags, in the order of their rows."""
-
-    def score(
-        self,
-        pieces: PieceFeatures,
-        *,
-        label_bias: float = 0.0,
-        need_probs: bool = False,
-        probability_floor: float = 0.0,
-    ) -> LabelScores:
-        """Scores of the words that `model.predict` has read."""
-
-    def loss(
-        self, pieces: PieceFeatures, word_targets: numpy.ndarray
-    ) -> Tuple[float, PieceGradient]:
-        """Loss of the pieces that `model.begin_update` has read, and its gradient."""
+    def load_settings(self) -> Dict[str, Any]:
+        """What `load_masked_lm` takes, too."""
+        transformer, tokenizer = self.transformer_config, self.tokenizer_config
+        return {"transformer_config": transformer, "tokenizer_config": tokenizer}
 
 
 class MaskedLMModel:
-    """A typed view of a Thinc model on a masked LM. It holds nothing of its own."""
+    """A view of a Thinc model on a masked LM; it holds nothing of its own. A subclass
+    has `labels`, in the order of their rows, `score`, which turns what `model.predict`
+    gives into `LabelScores`, and `loss`, which turns what `model.begin_update` gives,
+    and a target for each word, into the mean loss and the gradient of its sum."""
 
     # Of the module in the shim.
     network_class: Any
 
     def __init__(self, model: Model):
-        """model (Model): The layer that has the shim."""
         self.config: ModelConfig = model.attrs["config"]
         self.shim = cast(MaskedLMShim, model.shims[0])
 
@@ -161,11 +137,7 @@ class MaskedLMModel:
         RAISES (BackboneError): If it cannot be loaded.
             (ValueError): If the windows do not fit it.
         """
-        masked_lm = load_masked_lm(
-            self.config.name,
-            transformer_config=self.config.transformer_config,
-            tokenizer_config=self.config.tokenizer_config,
-        )
+        masked_lm = load_masked_lm(self.config.name, **self.config.load_settings)
         network = self.network_class(masked_lm)
         self._layout(network)  # a wrong window is an error now, not in training
         self.shim.set_network(network)
@@ -195,7 +167,6 @@ class MaskedLMModel:
     ) -> PieceFeatures:
         """Features of words, those of their first pieces, without gradients.
 
-        docs (List[Doc]): The Docs.
         wanted: bool (n_words), words that are read; None: all. Words without a piece
             are left out.
         max_batch_pieces (Optional[int]): In place of the config's.
@@ -203,10 +174,10 @@ class MaskedLMModel:
         windows = self.windows(docs)
         if wanted is not None:
             windows.word_rows[~wanted] = NONE
-        on_cpu = self.device.type == "cpu"
-        limit = max_batch_pieces or self.config.max_batch_pieces
-        limit = limit or (CPU_BATCH_PIECES if on_cpu else BATCH_PIECES)
-        padding = CPU_BATCH_PADDING if on_cpu else BATCH_PADDING
+        limit, padding = BATCH_PIECES, BATCH_PADDING
+        if self.device.type == "cpu":
+            limit, padding = CPU_BATCH_PIECES, CPU_BATCH_PADDING
+        limit = max_batch_pieces or self.config.max_batch_pieces or limit
         words, features = [numpy.zeros(0, dtype="int64")], [self._no_features()]
         for batch in iter_batches(windows, limit, padding):
             if len(batch.words):
@@ -229,14 +200,9 @@ class MaskedLMModel:
             shim_backprop(gradient)
             return []
 
-        pieces = PieceFeatures(
-            features,
-            windows.ids[rows],
-            windows.first_words[rows],
-            windows.last_words[rows],
-            windows.lengths,
-        )
-        return pieces, backprop
+        words = (windows.first_words[rows], windows.last_words[rows])
+        ids = windows.ids[rows]
+        return PieceFeatures(features, ids, *words, windows.lengths), backprop
 
     def same_pieces(self, docs: List[Doc]) -> torch.Tensor:
         """Features of the pieces that `read_pieces` reads, as in prediction."""
@@ -247,11 +213,8 @@ class MaskedLMModel:
     def spread(
         self, gradient: PieceGradient, rows: numpy.ndarray, pieces: PieceFeatures
     ) -> PieceGradient:
-        """The gradient of all pieces, where only some carry a loss.
-
-        gradient (PieceGradient): With one row of features for each of `rows`.
-        rows: int64 (n), rows of `pieces` that carry a loss.
-        """
+        """The gradient of all pieces, where only some carry a loss: `rows`, int64 (n),
+        each of which has a row of the gradient's features."""
         features = torch.zeros_like(pieces.features)
         features.index_copy_(0, self.to_device(rows), gradient.features)
         return replace(gradient, features=features)
@@ -270,13 +233,8 @@ class MaskedLMModel:
 
     def _layout(self, network: Any) -> Layout:
         prefix, suffix = network.masked_lm.special_pieces()
-        return Layout.create(
-            prefix,
-            suffix,
-            model_limit=network.masked_lm.max_pieces,
-            window=self.config.window,
-            stride=self.config.stride,
-        )
+        limit, config = network.masked_lm.max_pieces, self.config
+        return Layout.create(prefix, suffix, limit, config.window, config.stride)
 
     def _inputs(self, batch: Batch, positions: numpy.ndarray) -> Inputs:
         ids, mask = batch.input_ids, batch.attention_mask
@@ -291,18 +249,9 @@ class MaskedLMModel:
 
 
 def build_model(view: Type[MaskedLMModel], config: ModelConfig) -> PieceModel:
-    """A Thinc model on a masked LM.
-
-    view (Type[MaskedLMModel]): Whose methods the component calls.
-    config (ModelConfig): The settings.
-    """
-    shim = MaskedLMShim(
-        precision=config.precision,
-        mixed_precision=config.mixed_precision,
-        transformer_config=cast(Dict[str, Any], config.transformer_config),
-        tokenizer_config=cast(Dict[str, Any], config.tokenizer_config),
-        network_class=view.network_class,
-    )
+    """A Thinc model on a masked LM, and the view of it that the component calls."""
+    load = partial(view.network_class.load, **config.load_settings)
+    shim = MaskedLMShim(load, config.precision, config.mixed_precision)
     attrs = {"label_model": view, "config": config}
     return Model("masked_lm", forward, init=init, shims=[shim], attrs=attrs)
 
@@ -310,8 +259,7 @@ def build_model(view: Type[MaskedLMModel], config: ModelConfig) -> PieceModel:
 def get_label_model(model: Model) -> Any:
     """Find what a component calls, in a model or in a layer below it.
 
-    model (Model): The component's model.
-    RETURNS (LabelModel): A view of that layer.
+    RETURNS (MaskedLMModel): A view of that layer.
     RAISES (ValueError): If there is none.
     """
     for layer in model.walk():
@@ -335,21 +283,14 @@ def forward(
     view = get_label_model(model)
     if is_train:
         return view.read_pieces(docs)
-    return view.read_words(docs), _no_backprop
-
-
-def _no_backprop(_: Any) -> List[Doc]:
-    return []
+    return view.read_words(docs), lambda gradient: []
 
 
 def as_label_scores(scores: WordScores, lengths: List[int]) -> LabelScores:
     """Scores as arrays, numpy's or cupy's (DLPack), that share the memory."""
-    best, confidence, probs, word_prob = map(_to_xp, scores)
+    arrays: List[Any] = [None if each is None else torch2xp(each) for each in scores]
+    best, confidence, probs, word_prob = arrays
     return LabelScores(best, confidence, probs, lengths, word_prob)
-
-
-def _to_xp(tensor: Optional[torch.Tensor]) -> Any:
-    return None if tensor is None else torch2xp(tensor)
 
 
 def _hide_special_pieces(windows: Windows, tokenizer: Any) -> None:

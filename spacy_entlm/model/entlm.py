@@ -94,7 +94,6 @@ class EntLMModel(MaskedLMModel):
     ) -> None:
         """Add classes with label rows at their initial values; others stay.
 
-        label_words (Dict[str, List[str]]): Words of the new classes.
         label_rows (Optional[Path]): File of rows that start from elsewhere.
         RAISES (LabelWordError): If a class has no usable word; then none is added.
         """
@@ -118,18 +117,11 @@ class EntLMModel(MaskedLMModel):
         tokenizer = self.tokenizer
         return list(tokenizer.convert_ids_to_tokens(word_pieces(word, tokenizer)))
 
-    def score(
-        self,
-        pieces: PieceFeatures,
-        *,
-        label_bias: float = 0.0,
-        need_probs: bool = False,
-        probability_floor: float = 0.0,
-    ) -> LabelScores:
+    def score(self, pieces: PieceFeatures, **settings: Any) -> LabelScores:
         """Scores of words (paper, Eq. 4).
 
-        pieces (PieceFeatures): From `model.predict(docs)`. The other settings are those
-            of `score_words`.
+        pieces (PieceFeatures): From `model.predict(docs)`.
+        settings (Any): Those of `score_words`.
         """
         scores = score_words(
             pieces.features,
@@ -138,9 +130,7 @@ class EntLMModel(MaskedLMModel):
             sum(pieces.lengths),
             self.vocabulary,
             self.network.label_rows,
-            label_bias=label_bias,
-            need_probs=need_probs,
-            probability_floor=probability_floor,
+            **settings,
         )
         return as_label_scores(scores, pieces.lengths)
 
@@ -175,18 +165,14 @@ class EntLMModel(MaskedLMModel):
         """Cross-entropy against the softmax of an earlier model over the same pieces.
 
         teacher (EntLMModel): The earlier model, with the same backbone.
-        docs (List[Doc]): The texts. pieces (PieceFeatures): Of them, as in `loss`.
+        pieces (PieceFeatures): Of the Docs, as in `loss`.
         RETURNS: mean loss per piece, and the gradient of its sum.
         """
-        loss, gradient = distillation_loss(
-            pieces.features,
-            teacher.same_pieces(docs),
-            self.vocabulary,
-            self.network.label_rows,
-            teacher.vocabulary,
-            teacher.network.label_rows,
-            dtype=self._objective_dtype,
-        )
+        features = (pieces.features, teacher.same_pieces(docs))
+        rows = (self.vocabulary, self.network.label_rows)
+        earlier = (teacher.vocabulary, teacher.network.label_rows)
+        dtype = self._objective_dtype
+        loss, gradient = distillation_loss(*features, *rows, *earlier, dtype=dtype)
         return mean_loss(loss, gradient), gradient
 
     @property

@@ -35,18 +35,6 @@ class WordScores(NamedTuple):
     word_prob: Optional[torch.Tensor]
 
 
-def no_labels(
-    n_words: int, n_labels: int, device: torch.device, *, need_probs: bool
-) -> WordScores:
-    """Scores of words that no class wins."""
-    return WordScores(
-        torch.full((n_words,), NO_LABEL, dtype=torch.int64, device=device),
-        torch.zeros(n_words, device=device),
-        torch.zeros(n_words, n_labels, device=device) if need_probs else None,
-        torch.ones(n_words, device=device) if need_probs else None,
-    )
-
-
 @torch.no_grad()
 def score_words(
     features: torch.Tensor,
@@ -65,13 +53,18 @@ def score_words(
     features: float32 (n, width). piece_ids: int64 (n), of the first pieces.
     words: int64 (n), which words these are; a word that is not among them is none.
     n_words (int): Of all Docs.
-    vocabulary, labels (Rows): Rows of the vocabulary and of the classes.
     label_bias (float): Added to the score of every label.
     need_probs (bool): Whether p(class) is wanted for all words.
     probability_floor (float): With need_probs: where each class is less probable than
         this share of the vocabulary's best word, p(class) is 0 and that word's p is 1.
     """
-    scores = no_labels(n_words, len(labels), features.device, need_probs=need_probs)
+    device = features.device
+    scores = WordScores(
+        torch.full((n_words,), NO_LABEL, dtype=torch.int64, device=device),
+        torch.zeros(n_words, device=device),
+        torch.zeros(n_words, len(labels), device=device) if need_probs else None,
+        torch.ones(n_words, device=device) if need_probs else None,
+    )
     if not len(labels):
         return scores
     margin = MARGIN

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any, Dict, Optional, cast
+from typing import Any, Callable, Dict, Optional, cast
 
 import torch
 
@@ -17,16 +17,69 @@ from ..label_words.words import (
     label_word_pieces,
     read_label_words,
 )
-from .label_head import LabelHead
 
 LABEL_ROWS_FILE = "label_rows.safetensors"
 # In a file of rows.
 ROWS_KEY, BIASES_KEY = "rows", "biases"
 
 
+class LabelHead(torch.nn.Module):
+    """One row and one bias a class, each a parameter of its own, so that an optimizer
+    that has seen the others takes a new class in."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = torch.nn.ParameterList()
+        self.biases = torch.nn.ParameterList()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def add(self, row: torch.Tensor, bias: torch.Tensor) -> None:
+        """Add a class. row: (width); bias: (1)."""
+        self.rows.append(torch.nn.Parameter(row))
+        self.biases.append(torch.nn.Parameter(bias))
+
+    def extend(self, rows: Rows) -> None:
+        """Add classes with rows in new memory."""
+        for row, bias in zip(rows.weight, cast(torch.Tensor, rows.bias)):
+            self.add(row.clone(), bias.reshape(1).clone())
+
+    def stacked(self, like: torch.Tensor) -> Rows:
+        """The rows of all classes, without gradients.
+
+        like: (n, width), gives the width and the device where there is no class.
+        """
+        if not len(self):
+            return Rows(like.new_zeros(0, like.shape[1]), like.new_zeros(0))
+        weight = torch.stack([row.detach() for row in self.rows])
+        return Rows(weight, torch.cat([bias.detach() for bias in self.biases]))
+
+    def add_gradients(self, d_rows: Rows) -> None:
+        """Add to the gradients of the classes. d_rows: of all label rows."""
+        gradients = zip(d_rows.weight, cast(torch.Tensor, d_rows.bias))
+        for row, bias, (d_row, d_bias) in zip(self.rows, self.biases, gradients):
+            add_gradient(row, d_row)
+            add_gradient(bias, d_bias.reshape(1))
+
+
+def add_gradient(parameter: torch.Tensor, gradient: torch.Tensor) -> None:
+    """Add to a parameter's gradient, which may not be there yet: then this tensor
+    becomes it."""
+    if parameter.grad is None:
+        parameter.grad = gradient
+    else:
+        parameter.grad.add_(gradient)
+
+
 class LabelNetwork(torch.nn.Module):
-    """A masked LM with one row for each label; a subclass knows the rows beside them,
-    `forward`, and the files of both."""
+    """A masked LM with one row for each label. A subclass has `forward`, the rows that
+    stand for no label as `vocabulary`, and `save_rows` and `load_rows`, for the files
+    beside the masked LM's."""
+
+    vocabulary: Any
+    save_rows: Callable[[Path], None]
+    load_rows: Callable[[Path], None]
 
     def __init__(self, masked_lm: MaskedLM):
         super().__init__()
@@ -37,11 +90,6 @@ class LabelNetwork(torch.nn.Module):
     def tokenizer(self) -> Any:
         """The fast tokenizer."""
         return self.masked_lm.tokenizer
-
-    @property
-    def vocabulary(self) -> Rows:
-        """The rows that stand for no label."""
-        raise NotImplementedError
 
     @property
     def label_rows(self) -> Rows:
@@ -70,14 +118,6 @@ class LabelNetwork(torch.nn.Module):
         network = cls(load_masked_lm(folder, strict=True, **configs))
         network.load_rows(folder)
         return network
-
-    def save_rows(self, folder: Path) -> None:
-        """Write the labels and all rows that are not the masked LM's."""
-        raise NotImplementedError
-
-    def load_rows(self, folder: Path) -> None:
-        """Read what `save_rows` wrote."""
-        raise NotImplementedError
 
 
 class EntLMNetwork(LabelNetwork):
@@ -123,7 +163,6 @@ class EntLMNetwork(LabelNetwork):
     ) -> None:
         """Add classes with their rows at initial values.
 
-        label_words (Dict[str, List[str]]): Words of the new classes.
         rows (Optional[Dict[str, Tensor]]): float32 (width), in place of what the words
             of a class say; the bias is theirs.
         RAISES (LabelWordError): If a class has no usable word; then none is added.

@@ -130,9 +130,8 @@ class _RowsGradient:
 
     def add(self, d_scores: torch.Tensor, x: torch.Tensor) -> None:
         """Add a block. d_scores: (n, n_rows); x: (n, width)."""
-        if (
-            self._weight is None or self._bias is None
-        ):  # a matrix of zeros would be one pass more
+        # A matrix of zeros to add to would be one pass more.
+        if self._weight is None or self._bias is None:
             self._weight, self._bias = d_scores.T @ x, d_scores.sum(0)
         else:
             self._weight.addmm_(d_scores.T, x)

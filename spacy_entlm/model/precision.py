@@ -12,18 +12,11 @@ DTYPES: Dict[str, torch.dtype] = {
 }
 
 
-def check_precision(precision: str) -> None:
-    """RAISES (ValueError): If there is no such precision."""
-    if precision not in DTYPES:
-        raise ValueError(f"precision is one of {', '.join(DTYPES)}, not {precision!r}")
-
-
 def training_dtype(device: torch.device, mixed_precision: bool) -> torch.dtype:
     """The number format of matrix products in training: float32, or in mixed precision
     float16 on a CUDA device, with scaled gradients, and bfloat16 on any other."""
-    if not mixed_precision:
-        return torch.float32
-    return torch.float16 if device.type == "cuda" else torch.bfloat16
+    half = torch.float16 if device.type == "cuda" else torch.bfloat16
+    return half if mixed_precision else torch.float32
 
 
 def autocast(device: torch.device, dtype: torch.dtype) -> ContextManager:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, cast
 
@@ -13,7 +14,7 @@ from torch.utils.checkpoint import checkpoint
 
 from ..files.bytes import pack_folder, unpack_folder
 from ..label_words.rows import Rows
-from .label_head import add_gradient
+from .network import add_gradient
 from .precision import DTYPES, autocast, training_dtype
 from .types import PieceGradient
 
@@ -32,22 +33,16 @@ class MaskedLMShim(PyTorchShim):
     their pieces, clips the global gradient norm, and leaves no zeroed gradients.
 
     The module is None until it is initialised or loaded. It has `masked_lm`,
-    `vocabulary` and `head`, `save` and `load`, as EntLMNetwork.
+    `vocabulary`, `head` and `save`, as EntLMNetwork.
     """
 
     _model: Any
 
     def __init__(
-        self,
-        *,
-        precision: str,
-        mixed_precision: bool,
-        transformer_config: Dict[str, Any],
-        tokenizer_config: Dict[str, Any],
-        network_class: Any,
+        self, load: Callable[[Path], Any], precision: str, mixed_precision: bool
     ):
-        """network_class (Type): Of the module. The other settings are those of
-        `spacy-entlm.EntLM.v1`."""
+        """load (Callable[[Path], Module]): Reads what the module's `save` wrote. The
+        other settings are those of `spacy-entlm.EntLM.v1`."""
         super().__init__(
             None,
             mixed_precision=mixed_precision,
@@ -55,18 +50,14 @@ class MaskedLMShim(PyTorchShim):
             serialize_model=serialize_network,
             deserialize_model=None,
         )
-        self._load_settings = {
-            "transformer_config": transformer_config,
-            "tokenizer_config": tokenizer_config,
-        }
-        self._network_class = network_class
+        self._load = load
         self._deserialize_model = self._deserialize
         self._precision = precision
         self._n_pieces = 0
         self._n_forks = _n_forks
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
-        """Take what was pickled, by whatever process: it has not been forked since."""
+        """Take what was pickled; this process has not been forked since."""
         self.__dict__.update(state)
         self._n_forks = _n_forks
 
@@ -128,10 +119,8 @@ class MaskedLMShim(PyTorchShim):
             if len(batches) == 1:
                 output = network(*batches[0])
             else:
-                parts = [
-                    checkpoint(network, *inputs, use_reentrant=False)
-                    for inputs in batches
-                ]
+                once_more = partial(checkpoint, network, use_reentrant=False)
+                parts = [once_more(*inputs) for inputs in batches]
                 output = torch.cat(parts) if parts else network.no_features()
 
         def backprop(gradient: PieceGradient) -> None:
@@ -165,28 +154,22 @@ class MaskedLMShim(PyTorchShim):
         """
         if self._model is None:
             return
-        parameters = self._with_gradients()
+        named = self._model.named_parameters()
+        parameters = {name: p for name, p in named if p.grad is not None}
         gradients = [parameter.grad for parameter in parameters.values()]
         overflow = self.scales_gradients and self._grad_scaler.unscale(gradients)
         if self._n_pieces and gradients and not overflow:
-            _average_and_clip(list(parameters.values()), self._n_pieces)
+            _average_and_clip(gradients, self._n_pieces)
             for name, parameter in parameters.items():
-                weights, _ = optimizer(
-                    (self.id, name),
-                    cast(FloatsXd, torch2xp(parameter.detach())),
-                    cast(FloatsXd, torch2xp(cast(torch.Tensor, parameter.grad))),
-                )
+                arrays: List[Any] = [
+                    torch2xp(parameter.detach()),
+                    torch2xp(cast(torch.Tensor, parameter.grad)),
+                ]
+                weights, _ = optimizer((self.id, name), *arrays)
                 _take_weights(parameter, weights)
         if self.scales_gradients:
             self._grad_scaler.update()
         self.drop_gradients()
-
-    def _with_gradients(self) -> Dict[str, torch.nn.Parameter]:
-        return {
-            name: parameter
-            for name, parameter in self._model.named_parameters()
-            if parameter.grad is not None
-        }
 
     def drop_gradients(self) -> None:
         """Forget all gradients; not in place, since `nlp.rehearse` keeps them."""
@@ -202,7 +185,7 @@ class MaskedLMShim(PyTorchShim):
         params (Dict[Tuple[int, str], FloatsXd]): By the keys that the optimizer sees:
             its averages. Parameters that are not among them stay.
         """
-        named = dict(self._model.named_parameters()) if self._model is not None else {}
+        named = {} if self._model is None else dict(self._model.named_parameters())
         others = {n: params[(self.id, n)] for n in named if (self.id, n) in params}
         backup = {name: named[name].detach().clone() for name in others}
         try:
@@ -244,17 +227,11 @@ class MaskedLMShim(PyTorchShim):
         """Read what `to_disk` wrote."""
         folder = Path(path)
         if folder.is_dir() and any(folder.iterdir()):
-            self.set_network(self._network_class.load(folder, **self._load_settings))
+            self.set_network(self._load(folder))
         return self
 
     def _deserialize(self, _: Any, data: bytes, device: torch.device) -> Any:
-        if not data:
-            return None
-
-        def load(folder: Path) -> Any:
-            return self._network_class.load(folder, **self._load_settings)
-
-        return unpack_folder(data, load).to(device)
+        return unpack_folder(data, self._load).to(device) if data else None
 
 
 def serialize_network(network: Optional[Any]) -> bytes:
@@ -262,10 +239,9 @@ def serialize_network(network: Optional[Any]) -> bytes:
     return b"" if network is None else pack_folder(network.save)
 
 
-def _average_and_clip(parameters: List[torch.nn.Parameter], n_pieces: int) -> None:
+def _average_and_clip(gradients: List[torch.Tensor], n_pieces: int) -> None:
     """Divide gradients by the number of pieces and clip their global norm, without a
     question to the device."""
-    gradients = [cast(torch.Tensor, parameter.grad) for parameter in parameters]
     norms = [torch.linalg.vector_norm(gradient) for gradient in gradients]
     norm = torch.linalg.vector_norm(torch.stack(norms)) / n_pieces
     factor = (MAX_GRADIENT_NORM / (norm + CLIP_EPS)).clamp(max=1.0) / n_pieces

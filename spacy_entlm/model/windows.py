@@ -55,7 +55,6 @@ class Layout:
         cls,
         prefix: List[int],
         suffix: List[int],
-        *,
         model_limit: int,
         window: Optional[int],
         stride: Optional[int],
@@ -72,8 +71,7 @@ class Layout:
                 f"The model takes {model_limit} pieces, the special ones counted: no "
                 f"room for text"
             )
-        if window is None:
-            window = limit
+        window = limit if window is None else window
         if not 1 <= window <= limit:
             raise ValueError(f"window must be from 1 to {limit} pieces, not {window}")
         if stride is None:
@@ -126,15 +124,13 @@ def get_windows(
 ) -> Windows:
     """Cut Docs into windows.
 
-    docs (List[Doc]): The Docs.
     get_spans (SpanGetter): Chooses what is read together. Words in no span get no
         prediction.
     tokenizer (tokenizers.Tokenizer): The backbone's, without padding or truncation.
-    layout (Layout): The windows' form.
     """
     lengths = [len(doc) for doc in docs]
     n_words = sum(lengths)
-    parts: List[Tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]] = []
+    parts: List[Tuple[numpy.ndarray, ...]] = []
     best_context = numpy.full(n_words, -1, dtype="int64")
     best_window = numpy.full(n_words, NONE, dtype="int64")
     n_cut = 0
@@ -176,10 +172,8 @@ def _span_pieces(
         ids = numpy.array(encoding.ids, dtype="int64")
         chars = numpy.array(encoding.offsets, dtype="int64").reshape(-1, 2) + start
         parts.append((ids, *_words_of(chars, token_chars)))
-    if not parts:
-        empty = numpy.zeros(0, dtype="int64")
-        return empty, empty, empty
-    ids, first, last = (numpy.concatenate(arrays) for arrays in zip(*parts))
+    empty = numpy.zeros(0, dtype="int64")
+    ids, first, last = map(numpy.concatenate, zip((empty, empty, empty), *parts))
     return ids, first, last
 
 
@@ -278,34 +272,28 @@ def _note_context(
 
 
 def _join(
-    parts: List[Tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]],
+    parts: List[Tuple[numpy.ndarray, ...]],
     best_window: numpy.ndarray,
     lengths: List[int],
     layout: Layout,
     n_cut: int,
 ) -> Windows:
-    prefix = numpy.array(layout.prefix, dtype="int64")
-    suffix = numpy.array(layout.suffix, dtype="int64")
-    no_prefix, no_suffix = numpy.full(len(prefix), NONE), numpy.full(len(suffix), NONE)
-    empty = [numpy.zeros(0, dtype="int64")]
-    ids, first, last = [], [], []
-    for part_ids, part_first, part_last in parts:
-        ids += [prefix, part_ids, suffix]
-        first += [no_prefix, part_first, no_suffix]
-        last += [no_prefix, part_last, no_suffix]
-    extra = len(prefix) + len(suffix)
-    sizes = numpy.array([len(part[0]) + extra for part in parts], dtype="int64")
+    special = numpy.array([*layout.prefix, *layout.suffix], dtype="int64")
+    n_prefix = len(layout.prefix)
+    no_word = numpy.full_like(special, NONE)
+    columns = []
+    for i, around in enumerate((special, no_word, no_word)):
+        before, after = around[:n_prefix], around[n_prefix:]
+        arrays = [array for part in parts for array in (before, part[i], after)]
+        columns.append(numpy.concatenate([special[:0], *arrays]))
+    ids, first, last = columns
+    sizes = numpy.array([len(part[0]) + len(special) for part in parts], dtype="int64")
     starts = numpy.cumsum(sizes) - sizes
-    all_first = numpy.concatenate(first or empty)
-    all_last = numpy.concatenate(last or empty)
     window_of_row = numpy.repeat(numpy.arange(len(parts)), sizes)
-    here = all_first >= 0
-    here[here] = best_window[all_first[here]] == window_of_row[here]
-    word_rows = _word_rows(all_first, all_last, here, len(best_window))
-    all_ids = numpy.concatenate(ids or empty)
-    return Windows(
-        all_ids, all_first, all_last, here, starts, sizes, word_rows, lengths, n_cut
-    )
+    here = first >= 0
+    here[here] = best_window[first[here]] == window_of_row[here]
+    word_rows = _word_rows(first, last, here, len(best_window))
+    return Windows(ids, first, last, here, starts, sizes, word_rows, lengths, n_cut)
 
 
 def _word_rows(

@@ -1,21 +1,10 @@
 """What components on a masked LM share: predict, annotate, update, save."""
 
 import contextlib
+from functools import partial
 from pathlib import Path
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    Optional,
-    Sequence,
-    Tuple,
-    Union,
-)
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
-import numpy
 import srsly
 from spacy import util
 from spacy.errors import Errors
@@ -29,8 +18,10 @@ from thinc.api import Optimizer
 from ..decoding.types import Decoder, DocEntities, LabelScores
 from ..files.bytes import pack_folder, unpack_folder
 from ..files.folder import read_folder, write_folder
+from ..label_words.words import LabelWords, check_label_words
 from ..model.base import PieceModel, get_label_model
 from ..model.types import PieceFeatures, PieceGradient
+from .examples import word_targets
 from .requirements import add_requirement
 
 # Stands for the component's name in the setting `spans_key`.
@@ -64,7 +55,7 @@ MOST_WORDS = 2**15
 class MaskedLMNER(TrainablePipe):
     """Finds entities with scores of classes for each word, decoded into spans.
 
-    A subclass knows its classes: `labels`, `add_label`, `initialize`, `_word_targets`.
+    A subclass has `initialize`, and `add_label` with what a class of its own wants.
     """
 
     def __init__(
@@ -80,8 +71,7 @@ class MaskedLMNER(TrainablePipe):
         overwrite: bool = True,
         scorer: Optional[Callable] = None,
     ) -> None:
-        """vocab (Vocab): The shared vocabulary. name (str): The instance's name. The
-        other settings are those of the factories.
+        """vocab (Vocab): The shared vocabulary. The others are those of the factories.
         RAISES (ValueError): If a setting has no such value."""
         self.vocab = vocab
         self.model = model
@@ -100,7 +90,7 @@ class MaskedLMNER(TrainablePipe):
                 f"would go nowhere"
             )
         # Classes that were added before there is a network, which then has them.
-        self._added: Any = {}
+        self._added: LabelWords = {}
 
     @property
     def label_model(self) -> Any:
@@ -137,9 +127,8 @@ class MaskedLMNER(TrainablePipe):
         return None if key is None else key.replace(NAME_FIELD, self.name)
 
     def predict(self, docs: Iterable[Doc]) -> List[DocEntities]:
-        """Find the entities of some Docs, without changing the Docs.
+        """Find the entities of some Docs, which are not changed.
 
-        docs (Iterable[Doc]): The Docs.
         RETURNS (List[DocEntities]): One for each Doc.
         RAISES (ValueError): If the component was neither trained nor loaded.
         """
@@ -149,9 +138,8 @@ class MaskedLMNER(TrainablePipe):
         return found
 
     def score_words(self, docs: List[Doc]) -> LabelScores:
-        """What the decoder gets to see of some Docs.
+        """What the decoder gets to see of some Docs, which are not changed.
 
-        docs (List[Doc]): The Docs, which are not changed.
         RETURNS (LabelScores): Of all their words.
         RAISES (ValueError): If the component was neither trained nor loaded.
         """
@@ -167,38 +155,24 @@ class MaskedLMNER(TrainablePipe):
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Annotate a stream of Docs, in its order.
 
-        stream (Iterable[Doc]): The Docs.
-        batch_size (int): How many are taken from the stream together. Windows of like
-            length are read together within it, so that many make a better batch.
+        batch_size (int): How many Docs are taken together. Windows of like length are
+            read together within them, so that many make a better batch.
         YIELDS (Doc): The Docs. Of a batch that fails, the error handler gets those that
             fail alone.
         """
-        error_handler = self.get_error_handler()
         for docs in util.minibatch(stream, size=batch_size):
             try:
                 self.set_annotations(docs, self.predict(docs))
-                done = docs
+                done: Iterable[Doc] = docs
             except Exception:
-                done = self._annotate_one_by_one(docs, error_handler)
+                done = super().pipe(docs, batch_size=1)
             yield from done
-
-    def _annotate_one_by_one(
-        self, docs: List[Doc], error_handler: Callable
-    ) -> Iterator[Doc]:
-        for doc in docs:
-            try:
-                self.set_annotations([doc], self.predict([doc]))
-            except Exception as err:
-                error_handler(self.name, self, [doc], err)
-            else:
-                yield doc
 
     def set_annotations(
         self, docs: Iterable[Doc], entities: Iterable[DocEntities]
     ) -> None:
         """Set `doc.ents` and the span group.
 
-        docs (Iterable[Doc]): The Docs.
         entities (Iterable[DocEntities]): From `predict`.
         """
         labels = self.labels  # as text: a Doc may have another vocabulary than we
@@ -217,11 +191,7 @@ class MaskedLMNER(TrainablePipe):
                 doc.spans[key] = SpanGroup(doc, name=key, spans=spans, attrs=attrs)
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> Dict[str, Any]:
-        """Score a batch of examples with the component's scorer.
-
-        examples (Iterable[Example]): The examples.
-        RETURNS (Dict[str, Any]): The scores.
-        """
+        """Score examples with the component's scorer, which gets the `spans_key`."""
         return super().score(examples, **{"spans_key": self.spans_key, **kwargs})
 
     def update(
@@ -234,7 +204,6 @@ class MaskedLMNER(TrainablePipe):
     ) -> Dict[str, float]:
         """Learn from a batch of examples.
 
-        examples (Iterable[Example]): The batch.
         drop (float): Has no effect: the backbone brings its own dropout.
         sgd (Optional[Optimizer]): If given, parameters are updated at once; if not,
             gradients add up until `finish_update`, as if in one larger batch.
@@ -247,13 +216,23 @@ class MaskedLMNER(TrainablePipe):
         validate_examples(examples, f"{type(self).__name__}.update")
         if not any(len(eg.predicted) for eg in examples):
             return losses
+        docs = [eg.predicted for eg in examples]
+        return self._learn_from(docs, partial(self.get_loss, examples), sgd, losses)
+
+    def _learn_from(
+        self,
+        docs: List[Doc],
+        get_loss: Callable[[PieceFeatures], Tuple[float, PieceGradient]],
+        sgd: Optional[Optimizer],
+        losses: Dict[str, float],
+    ) -> Dict[str, float]:
         train_model: Any = self.model  # its gradient is none of its outputs' type
-        pieces, backprop = train_model.begin_update([eg.predicted for eg in examples])
-        loss, d_pieces = self.get_loss(examples, pieces)
+        pieces, backprop = train_model.begin_update(docs)
+        loss, d_pieces = get_loss(pieces)
         backprop(d_pieces)
         if sgd not in (None, False):
             self.finish_update(sgd)
-        losses[self.name] += loss
+        losses[self.name] = losses.get(self.name, 0.0) + loss
         return losses
 
     def get_loss(
@@ -261,22 +240,31 @@ class MaskedLMNER(TrainablePipe):
     ) -> Tuple[float, PieceGradient]:
         """Loss and gradient; nothing is changed.
 
-        examples (Iterable[Example]): The batch.
         pieces (PieceFeatures): From `model.begin_update`.
         RETURNS (Tuple[float, PieceGradient]): Mean loss per piece, and the gradient of
             its sum. Words whose annotation is missing or misaligned carry none.
         RAISES (ValueError): If an entity's label is none of the classes.
         """
-        return self.label_model.loss(pieces, self._word_targets(examples))
+        targets = word_targets(examples, self.labels, self.name)
+        return self.label_model.loss(pieces, targets)
 
-    def _word_targets(self, examples: Iterable[Example]) -> numpy.ndarray:
-        """int64 (n_words), what the loss takes for each word."""
-        raise NotImplementedError
+    def _add_label(self, label: str, words: List[str]) -> int:
+        """RETURNS (int): 1, or 0 if the class is there already."""
+        if not isinstance(label, str):
+            raise ValueError(Errors.E187)
+        if label in self.labels:
+            return 0
+        new = check_label_words({label: words}, tags=False)
+        if self.is_initialized:
+            self.label_model.add_labels(new)
+        else:
+            self._added.update(new)
+        self._note_labels()
+        return 1
 
     @contextlib.contextmanager
     def _initializing(self, nlp: Optional[Language]) -> Iterator[None]:
-        """A context that loads a backbone; if anything in it fails, the component is
-        what it was before."""
+        """Loads a backbone; if anything fails, the component is what it was before."""
         shim = self.label_model.shim
         before = shim.network
         try:
@@ -297,7 +285,6 @@ class MaskedLMNER(TrainablePipe):
         """Save to a folder. The new files take the place of those of an earlier save
         together, when all are complete; excluded parts and other files stay.
 
-        path (Union[str, Path]): The folder.
         exclude (Iterable[str]): Parts to leave out: "decoder", "model", "added_labels".
         """
         with write_folder(Path(path), keep=list(exclude)) as folder:
@@ -305,20 +292,12 @@ class MaskedLMNER(TrainablePipe):
 
     def _write_parts(self, folder: Path, exclude: Iterable[str]) -> None:
         serialize: Dict[str, Callable[[Path], Any]] = {
-            "model": self._save_model,
+            "model": self.label_model.shim.to_disk,
             "decoder": lambda p: p.write_bytes(self.decoder.to_bytes()),
-            "added_labels": self._save_added_labels,
         }
+        if not self.is_initialized:  # else the classes are with the model
+            serialize["added_labels"] = lambda p: srsly.write_json(p, self._added)
         util.to_disk(folder, serialize, exclude)
-
-    def _save_model(self, path: Path) -> None:
-        path.mkdir()
-        self.label_model.shim.to_disk(path)
-
-    def _save_added_labels(self, path: Path) -> None:
-        """Classes without a network; the others are with the model."""
-        if not self.is_initialized:
-            srsly.write_json(path, self._added)
 
     def from_disk(
         self, path: Union[str, Path], *, exclude: Iterable[str] = ()
@@ -326,7 +305,7 @@ class MaskedLMNER(TrainablePipe):
         """Load from a folder. Settings stay what the config says."""
         deserialize: Dict[str, Callable[[Path], Any]] = {
             "decoder": lambda p: self.decoder.from_bytes(p.read_bytes()),
-            "model": lambda p: self.label_model.shim.from_disk(p),
+            "model": self.label_model.shim.from_disk,
             "added_labels": self._load_added_labels,
         }
         read_folder(Path(path), lambda f: util.from_disk(f, deserialize, exclude))
@@ -345,7 +324,7 @@ class MaskedLMNER(TrainablePipe):
         return unpack_folder(data, lambda f: self.from_disk(f, exclude=exclude))
 
 
-def filter_spans(spans: List[Span], kept: Sequence[Span]) -> List[Span]:
+def filter_spans(spans: List[Span], kept: Iterable[Span]) -> List[Span]:
     """Entities that are there, and new ones where they leave room, in order."""
     taken = {i for ent in kept for i in range(ent.start, ent.end)}
     free = [ent for ent in spans if taken.isdisjoint(range(ent.start, ent.end))]

@@ -49,8 +49,8 @@ def read_transitions_text(
 ) -> Optional[List[Doc]]:
     """Annotated text from which transitions are counted.
 
-    path (Path), require (bool): As `build_viterbi_decoder` takes them.
-    language (str): Of the text. labels (Tuple[str, ...]): The classes.
+    path (Path), require (bool): As for `build_viterbi_decoder`. language (str): Of the
+        text. labels (Tuple[str, ...]): The classes.
     RETURNS (Optional[List[Doc]]): None where it is empty or not there, and need not be.
     RAISES (DataError): If it cannot be read.
         (ValueError): If it has no entity of these classes and is required.

@@ -1,10 +1,8 @@
 """The `entlm_ner` component: Docs in, `doc.ents` out."""
 
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Optional, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
 
-import numpy
-from spacy.errors import Errors
 from spacy.language import Language
 from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
@@ -13,15 +11,15 @@ from thinc.api import Model, Optimizer
 from ..backbones.recommended import read_recommended
 from ..decoding.types import Decoder
 from ..label_words.choice import choose_label_words
-from ..label_words.words import LabelWordError, LabelWords, check_label_words
+from ..label_words.words import LabelWordError, LabelWords
 from ..model.base import PieceModel, get_label_model
+from ..model.types import PieceFeatures, PieceGradient
 from .base import ASSIGNS, COMMON_CONFIG, MODEL_CONFIG, SCORE_WEIGHTS, MaskedLMNER
 from .examples import (
     entity_labels,
     search_in_examples,
     wanted_labels,
     warn_of_unknown_labels,
-    word_targets,
 )
 from .requirements import add_requirement
 
@@ -67,19 +65,9 @@ def make_entlm_ner(
         stay in `doc.ents` and ours fill the gaps; the span group has all of ours.
     scorer (Optional[Callable]): The scoring method.
     """
-    add_requirement(nlp)
-    return EntLMNER(
-        nlp.vocab,
-        model,
-        name,
-        decoder=decoder,
-        label_bias=label_bias,
-        threshold=threshold,
-        spans_key=spans_key,
-        annotate_ents=annotate_ents,
-        overwrite=overwrite,
-        scorer=scorer,
-    )
+    settings = {**locals()}  # which the component calls the same
+    add_requirement(settings.pop("nlp"))
+    return EntLMNER(nlp.vocab, **settings)
 
 
 class EntLMNER(MaskedLMNER):
@@ -96,8 +84,8 @@ class EntLMNER(MaskedLMNER):
         label_bias: float = 0.0,
         **settings: Any,
     ) -> None:
-        """vocab (Vocab): The shared vocabulary. name (str): The instance's name. The
-        other settings are those of `make_entlm_ner`."""
+        """vocab (Vocab): The shared vocabulary. The others are those of
+        `make_entlm_ner`."""
         super().__init__(vocab, model, name, decoder=decoder, **settings)
         self.cfg["label_bias"] = label_bias
         self._rehearsal_model: Optional[Model] = None
@@ -117,21 +105,7 @@ class EntLMNER(MaskedLMNER):
         RETURNS (int): 1, or 0 if the class is there already.
         RAISES (LabelWordError): If no word can be used.
         """
-        if not isinstance(label, str):
-            raise ValueError(Errors.E187)
-        if label in self.labels:
-            return 0
-        new = check_label_words({label: words or []}, tags=False)
-        if self.is_initialized:
-            self.label_model.add_labels(new)
-        else:
-            self._added.update(new)
-        self._note_labels()
-        return 1
-
-    def _word_targets(self, examples: Iterable[Example]) -> numpy.ndarray:
-        """Class of each word (paper, Eq. 3)."""
-        return word_targets(examples, self.labels, self.name)
+        return self._add_label(label, words or [])
 
     def rehearse(
         self,
@@ -153,15 +127,12 @@ class EntLMNER(MaskedLMNER):
         docs = [eg.predicted for eg in examples]
         if self._rehearsal_model is None or not any(len(doc) for doc in docs):
             return losses
-        train_model: Any = self.model
-        pieces, backprop = train_model.begin_update(docs)
         teacher = get_label_model(self._rehearsal_model)
-        loss, d_pieces = self.label_model.rehearsal_loss(teacher, docs, pieces)
-        backprop(d_pieces)
-        if sgd not in (None, False):
-            self.finish_update(sgd)
-        losses[self.name] = losses.get(self.name, 0.0) + loss
-        return losses
+
+        def get_loss(pieces: PieceFeatures) -> Tuple[float, PieceGradient]:
+            return self.label_model.rehearsal_loss(teacher, docs, pieces)
+
+        return self._learn_from(docs, get_loss, sgd, losses)
 
     def initialize(
         self,

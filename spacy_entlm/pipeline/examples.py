@@ -2,17 +2,7 @@
 
 import logging
 from difflib import get_close_matches
-from typing import (
-    Callable,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    Optional,
-    Sequence,
-    Tuple,
-    Union,
-)
+from typing import Callable, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy
 from spacy.language import Language
@@ -46,11 +36,7 @@ def untrained_before(nlp: Language, name: str) -> List[str]:
 
 def entity_labels(examples: Iterable[Example]) -> List[str]:
     """The labels of the entities, in order of first appearance."""
-    seen: Dict[str, None] = {}
-    for eg in examples:
-        for ent in eg.reference.ents:
-            seen.setdefault(ent.label_)
-    return list(seen)
+    return list(dict.fromkeys(e.label_ for eg in examples for e in eg.reference.ents))
 
 
 def wanted_labels(
@@ -89,18 +75,14 @@ def warn_of_unknown_labels(
         are named otherwise, and so are meant.
     """
     labels = list(labels)
+    folded = {label.casefold(): label for label in labels}
     for label in label_words:
         if label in labels or label in known:
             continue
-        folded = {other.casefold(): other for other in labels}
         near = get_close_matches(label.casefold(), folded, n=1)
         hint = f": is {folded[near[0]]} meant?" if near else ""
-        logger.warning(
-            "[%s] No example has the class %s, for which there are label words%s",
-            name,
-            label,
-            hint,
-        )
+        what = f"No example has the class {label}, for which there are label words"
+        logger.warning("[%s] %s%s", name, what, hint)
 
 
 def search_in_examples(
@@ -112,7 +94,6 @@ def search_in_examples(
     """Search label words in the entities of annotated examples: the most frequent
     ones that belong to one class (paper, Eq. 5 and 8).
 
-    examples (Iterable[Example]): The examples.
     labels (List[str]): The classes that need words.
     fold_word (Callable): Gives the form in which the backbone reads a word.
     get_pieces (Callable): Gives a word's pieces in the backbone's vocabulary. Words of
@@ -157,7 +138,6 @@ def word_targets(
 ) -> numpy.ndarray:
     """The class of each word, aligned with the predicted Docs' words.
 
-    examples (Iterable[Example]): The batch.
     labels (Sequence[str]): The classes. name (str): The component's, for the message.
     RETURNS: int64 (n_words), class index, NO_ENTITY, or NO_TARGET where annotation is
         missing or misaligned.

@@ -10,7 +10,7 @@ from spacy.training import Example
 
 from spacy_entlm.decoding import chains, viterbi
 from spacy_entlm.model import base, entlm, label_scores, shim
-from spacy_entlm.pipeline.baselines import tagger_model
+from spacy_entlm.pipeline.baselines import bert_tagger
 from spacy_entlm.pipeline.decoders import build_io_decoder, build_viterbi_decoder
 
 from . import devices
@@ -31,7 +31,7 @@ def on_device(saved, factory, monkeypatch):
     for module in (chains, viterbi):
         monkeypatch.setattr(module, "get_array_module", devices.get_array_module)
     # What depends on numbers: the loss as a float, and how many rows are left.
-    for module in (entlm, tagger_model):
+    for module in (entlm, bert_tagger):
         monkeypatch.setattr(module, "mean_loss", lambda loss, gradient: 1.0)
     monkeypatch.setattr(
         label_scores,

@@ -3,18 +3,9 @@
 import pytest
 import torch
 
-from spacy_entlm.model.precision import (
-    autocast,
-    check_precision,
-    training_dtype,
-)
+from spacy_entlm.model.precision import autocast, training_dtype
 
 CPU = torch.device("cpu")
-
-
-def test_unknown_precision_is_refused():
-    with pytest.raises(ValueError, match=r"precision is one of .* not 'float8'"):
-        check_precision("float8")
 
 
 @pytest.mark.parametrize(

@@ -9,21 +9,12 @@ from ...decoding.types import Decoder
 from ...model.base import ModelConfig, PieceModel, build_model, get_label_model
 from ..base import ASSIGNS, COMMON_CONFIG, MODEL_CONFIG, SCORE_WEIGHTS
 from ..requirements import add_requirement
-from .bert_tagger import BertTagger
-from .nnshot import NNShot
-from .nnshot_model import NNShotModel
-from .tagger_model import TaggerModel
+from .bert_tagger import BertTagger, TaggerModel
+from .nnshot import NNShot, NNShotModel
 
-VITERBI = "spacy-entlm.viterbi_decoder.v1"
 # Squared distances differ less than log probabilities, so transitions weigh less, too:
 # measured on wikigold (docs/baselines.md).
 STRUCTSHOT_TAU = 0.05
-# What tells the factories apart.
-DIFFERENCES: Dict[str, Dict[str, Any]] = {
-    "bert_tagger": {},
-    "nnshot": {"nearest": True},
-    "structshot": {"nearest": True, "tau": STRUCTSHOT_TAU},
-}
 
 
 def build_tagger_v1(
@@ -68,34 +59,27 @@ def make_peer(
     decoder (Decoder): Turns scores into entities.
     threshold, spans_key, annotate_ents, overwrite, scorer: As those of `entlm_ner`.
     """
-    add_requirement(nlp)
+    settings = {**locals()}  # which the component calls the same
+    add_requirement(settings.pop("nlp"))
     is_nearest = isinstance(get_label_model(model), NNShotModel)
-    return (NNShot if is_nearest else BertTagger)(
-        nlp.vocab,
-        model,
-        name,
-        decoder=decoder,
-        threshold=threshold,
-        spans_key=spans_key,
-        annotate_ents=annotate_ents,
-        overwrite=overwrite,
-        scorer=scorer,
-    )
+    return (NNShot if is_nearest else BertTagger)(nlp.vocab, **settings)
 
 
-def _default_config(nearest: bool = False, tau: Optional[float] = None) -> Any:
+def _default_config(nearest: bool, **others: Any) -> Dict[str, Any]:
     model = {"@architectures": "spacy-entlm.Tagger.v1", **MODEL_CONFIG}
-    config = {**COMMON_CONFIG, "model": {**model, "nearest": nearest}}
-    return (
-        config if tau is None else {**config, "decoder": {"@misc": VITERBI, "tau": tau}}
-    )
+    return {**COMMON_CONFIG, "model": {**model, "nearest": nearest}, **others}
 
 
-for _factory, _difference in DIFFERENCES.items():
+_viterbi = {"@misc": "spacy-entlm.viterbi_decoder.v1", "tau": STRUCTSHOT_TAU}
+for _factory, _config in {
+    "bert_tagger": _default_config(nearest=False),
+    "nnshot": _default_config(nearest=True),
+    "structshot": _default_config(nearest=True, decoder=_viterbi),
+}.items():
     Language.factory(
         _factory,
         assigns=ASSIGNS,
-        default_config=_default_config(**_difference),
+        default_config=_config,
         default_score_weights=SCORE_WEIGHTS,
         func=make_peer,
     )
