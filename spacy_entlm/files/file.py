@@ -17,7 +17,6 @@ def check_output(
 ) -> None:
     """Check before long work that an output file may be written.
 
-    path (Path): The output file.
     source (Optional[Path]): The input, which must not be overwritten.
     overwrite (bool): Whether a file that is there may be replaced.
     RAISES (DataError): If it may not.
@@ -31,9 +30,8 @@ def check_output(
     if source is not None and source.exists() and path.samefile(source):
         raise DataError("is the input too: choose another output", path=path)
     if not overwrite:
-        raise DataError(
-            "exists: choose another output, or replace it with --overwrite", path=path
-        )
+        problem = "exists: choose another output, or replace it with --overwrite"
+        raise DataError(problem, path=path)
 
 
 @contextmanager
@@ -48,9 +46,8 @@ def write_file(path: Path) -> Iterator[Path]:
     target = path.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     # tempfile would make a file that only its owner may read.
-    temporary = target.with_name(
-        f".{target.stem}.{secrets.token_hex(4)}{target.suffix}"
-    )
+    name = f".{target.stem}.{secrets.token_hex(4)}{target.suffix}"
+    temporary = target.with_name(name)
     try:
         yield temporary
         sync(temporary)
@@ -60,10 +57,7 @@ def write_file(path: Path) -> Iterator[Path]:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file at once: what was there stays until the new content is complete.
-
-    path (Path): The file; missing parent folders are made. content (bytes): All of it.
-    """
+    """Write a file at once, as `write_file`."""
     with write_file(path) as temporary:
         temporary.write_bytes(content)
 

@@ -19,17 +19,13 @@ def lock_file(lock: Path, output: Path) -> Iterator[None]:
     """
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
+        held = FileLock(lock, timeout=0).acquire()
     except (FileExistsError, NotADirectoryError) as error:
         raise DataError("is no folder: choose another", path=lock.parent) from error
-    held = FileLock(lock, timeout=0)
-    try:
-        held.acquire()
     except Timeout as error:
         raise DataError(
             "another run writes to it: wait for its end, or choose another output",
             path=output,
         ) from error
-    try:
+    with held:
         yield
-    finally:
-        held.release()
