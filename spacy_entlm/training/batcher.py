@@ -16,7 +16,6 @@ def build_batcher(size: int, epochs: int, min_updates: int = MIN_UPDATES) -> Bat
     epochs (int): Passes over the data, as `training.max_epochs`.
     min_updates (int): Where the passes would make fewer batches together, examples
         come several times in each of them; 0: they come once.
-    RETURNS (Callable): Called with the examples of a pass, gives its batches.
     """
 
     def batches(examples: Iterable[Any]) -> Iterator[List[Any]]:

@@ -3,7 +3,7 @@
 import logging
 import sys
 from itertools import islice
-from typing import IO, Any, Callable, Dict, List, Optional, Tuple
+from typing import IO, Any, Callable, Dict, Optional, Tuple
 
 from spacy.language import Language
 from spacy.training.loggers import console_logger_v3
@@ -53,10 +53,7 @@ def build_training_logger(
             # A training that was stopped at once has nothing to be judged by.
             if steps_logged > 1 and sys.exc_info()[0] is None:
                 try:
-                    _last_look(nlp)
-                    if console_output:
-                        lines = _summary(nlp, last_scores)
-                        stdout.write("".join(f"{line}\n" for line in lines))
+                    _last_look(nlp, last_scores, stdout if console_output else None)
                 except Exception as err:  # the trained model is yet to be saved
                     logger.warning("The last look at the training failed: %s", err)
 
@@ -65,18 +62,12 @@ def build_training_logger(
     return setup
 
 
-def _summary(nlp: Language, scores: Dict[str, Any]) -> List[str]:
-    examples = list(training_examples(nlp))
-    # Scores of the training examples say nothing about what is to be done.
-    per_type = None if measures_itself(nlp) else scores.get("ents_per_type")
-    return [
-        line
-        for name in entlm_names(nlp)
-        for line in summary_lines(nlp, name, examples, per_type)
-    ]
-
-
-def _last_look(nlp: Language) -> None:
+def _last_look(nlp: Language, scores: Dict[str, Any], stdout: Optional[IO]) -> None:
     for name in entlm_names(nlp):
         examples = islice(training_examples(nlp), EXAMPLES_CHECKED)
         warn_if_nothing_learned(nlp, name, examples)
+        if stdout is not None:
+            # Scores of the training examples say nothing about what is to be done.
+            types = None if measures_itself(nlp) else scores.get("ents_per_type")
+            lines = summary_lines(nlp, name, training_examples(nlp), types)
+            stdout.write("".join(f"{line}\n" for line in lines))

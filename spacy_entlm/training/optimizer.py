@@ -41,15 +41,19 @@ class FusedAdam(Optimizer):
         import torch
 
         self.nr_update[key] += 1
-        adam = self._fused_adam(key, weights)
-        settings = adam.param_groups[0]
+        shared: Any = torch.from_numpy(weights)
+        if key not in self.fused:
+            parameter = torch.nn.Parameter(shared)
+            self.fused[key] = torch.optim.Adam([parameter], fused=True)
+        settings = self.fused[key].param_groups[0]
         settings["lr"] = self.learn_rate * lr_scale
         # Thinc adds eps to the root of the moment as it is, PyTorch to the corrected.
         eps = self.eps / (1.0 - self.b2 ** self.nr_update[key]) ** 0.5
         settings["betas"], settings["eps"] = (self.b1, self.b2), eps
         parameter = settings["params"][0]
-        parameter.grad = torch.from_numpy(gradient)
-        adam.step()
+        # Weights may have moved in memory since the last step.
+        parameter.data, parameter.grad = shared, torch.from_numpy(gradient)
+        self.fused[key].step()
         parameter.grad = None
         gradient *= 0
         if self.averages is not None:
@@ -57,19 +61,6 @@ class FusedAdam(Optimizer):
                 self.averages[key] = weights * 0
             NumpyOps().update_averages(self.averages[key], weights, self.nr_update[key])
         return weights, gradient
-
-    def _fused_adam(self, key: Key, weights: Any) -> Any:
-        """PyTorch's optimizer of a parameter, on the memory of these weights."""
-        import torch
-
-        adam = self.fused.get(key)
-        if adam is None:
-            parameter = torch.nn.Parameter(torch.from_numpy(weights))
-            adam = self.fused[key] = torch.optim.Adam([parameter], fused=True)
-        parameter = adam.param_groups[0]["params"][0]
-        if parameter.data_ptr() != weights.ctypes.data:
-            parameter.data = torch.from_numpy(weights)
-        return adam
 
 
 def _can_share(*arrays: Any) -> bool:
@@ -100,13 +91,4 @@ def build_adam(
     are the paper's: neither weight decay nor averages, and no clipping of single
     parameters, since the component clips the global norm itself.
     """
-    return FusedAdam(
-        learn_rate,
-        L2=L2,
-        beta1=beta1,
-        beta2=beta2,
-        eps=eps,
-        grad_clip=grad_clip,
-        L2_is_weight_decay=L2_is_weight_decay,
-        use_averages=use_averages,
-    )
+    return FusedAdam(**locals())

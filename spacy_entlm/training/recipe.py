@@ -14,12 +14,13 @@ from tqdm import tqdm
 from ..pipeline.requirements import add_requirement
 from .check import (
     ENTLM_FACTORY,
+    FACTORIES,
     annotating_names,
-    recipe_names,
+    entlm_names,
     warn_if_nothing_learned,
 )
 from .optimizer import build_adam
-from .schedule import DECAYS, MIN_UPDATES, steps_to_zero, suitable_learn_rate
+from .schedule import MIN_UPDATES, check_shape, steps_to_zero, suitable_learn_rate
 
 EPOCHS = 20
 
@@ -71,35 +72,31 @@ def train(
     steps_per_epoch = math.ceil(len(data) / batch_size)
     if epochs is None:
         epochs = max(EPOCHS, math.ceil(MIN_UPDATES / steps_per_epoch))
-    if shape not in DECAYS:
-        raise ValueError(f"shape is one of {list(DECAYS)}, not {shape!r}")
+    check_shape(shape)
     fix_random_seed(seed)
     names = _prepare(nlp, data, label_words)
     if learn_rate is None:
-        learn_rate = suitable_learn_rate(_backbone(nlp, names[0]))
+        first: Any = nlp.get_pipe(names[0])
+        learn_rate = suitable_learn_rate(first.label_model.config.name)
     n_steps = epochs * steps_per_epoch
     rates: Any = steps_to_zero(learn_rate, n_steps, shape)
     optimizer = build_adam(rates)
     history: Dict[str, List[float]] = {name: [] for name in names}
     order = random.Random(seed)
-    others = [name for name in nlp.pipe_names if name not in names]
-    annotating = annotating_names(nlp, names[-1])
+    settings: Dict[str, Any] = {
+        "sgd": optimizer,
+        "exclude": [name for name in nlp.pipe_names if name not in names],
+        "annotates": annotating_names(nlp, names[-1]),
+    }
     with tqdm(total=n_steps, unit="step") as progress:
         for epoch in range(1, epochs + 1):
             order.shuffle(data)
             losses: Dict[str, float] = {}
-            batches = list(minibatch(data, batch_size))
-            for batch in batches:
-                nlp.update(
-                    batch,
-                    sgd=optimizer,
-                    losses=losses,
-                    exclude=others,
-                    annotates=annotating,
-                )
+            for batch in minibatch(data, batch_size):
+                nlp.update(batch, losses=losses, **settings)
                 optimizer.step_schedules()
                 progress.update()
-            means = {name: losses[name] / len(batches) for name in names}
+            means = {name: losses[name] / steps_per_epoch for name in names}
             for name, mean in means.items():
                 history[name].append(mean)
             progress.set_postfix(epoch=epoch, loss=f"{means[names[0]]:.3f}")
@@ -111,15 +108,12 @@ def train(
 
 
 def _prepare(
-    nlp: Language,
-    data: List[Example],
-    label_words: Optional[Dict[str, List[str]]],
+    nlp: Language, data: List[Example], label_words: Optional[Dict[str, List[str]]]
 ) -> List[str]:
     """Names of the components to be trained, initialised where they were not."""
-    names = recipe_names(nlp)
-    if not names:
+    if not entlm_names(nlp, FACTORIES):
         nlp.add_pipe(ENTLM_FACTORY)
-        names = recipe_names(nlp)
+    names = entlm_names(nlp, FACTORIES)
     # The peers have no label words.
     given = {} if label_words is None else {"label_words": label_words}
     for name in names:
@@ -131,11 +125,6 @@ def _prepare(
             for label, words in (label_words or {}).items():
                 pipe.add_label(label, words)
     return names
-
-
-def _backbone(nlp: Language, name: str) -> str:
-    pipe: Any = nlp.get_pipe(name)
-    return pipe.label_model.config.name
 
 
 def _example(nlp: Language, annotated: Annotated) -> Example:

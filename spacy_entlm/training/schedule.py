@@ -2,6 +2,7 @@
 
 import logging
 import math
+from itertools import count
 from pathlib import Path
 from typing import Callable, Dict, Generator, Optional
 
@@ -44,8 +45,7 @@ def decay_to_zero(
     (`spacy-entlm.decay_to_zero.v1`).
 
     initial_rate (Optional[float]): Of the first step; None: what suits the backbone.
-    epochs (int): Passes over the data, as `training.max_epochs`: 0 or -1 leave the end
-        to `max_steps`.
+    epochs (int): As `training.max_epochs`: 0 or -1 leave the end to `max_steps`.
     batch_size (int): Sentences of a step.
     examples (Optional[str]): The training data (.spacy), for the number of steps. If
         it is not there (a trained pipeline, somewhere else), the rate is constant.
@@ -55,8 +55,7 @@ def decay_to_zero(
     min_updates (int): As that of the batcher, `spacy-entlm.Batcher.v1`.
     RAISES (ValueError): If the training has no end to which the rate could decay.
     """
-    if shape not in DECAYS:
-        raise ValueError(f"shape is one of {list(DECAYS)}, not {shape!r}")
+    check_shape(shape)
     if epochs <= 0 and max_steps <= 0:
         raise ValueError(
             f"The learning rate decays to the end of the training, and "
@@ -68,10 +67,10 @@ def decay_to_zero(
         initial_rate = suitable_learn_rate(backbone)
     if epochs <= 0:
         return steps_to_zero(initial_rate, max_steps, shape)
-    path = Path(examples) if examples else None
-    if path is None or not path.exists():
+    if not examples or not (path := Path(examples)).exists():
         return steps_to_zero(initial_rate, 1, "constant")
-    n_docs = _count_docs(path)
+    files = [path] if path.is_file() else path.rglob("*.spacy")
+    n_docs = sum(len(DocBin().from_disk(file)) for file in files)
     n_docs *= n_repeats(n_docs, epochs, batch_size, min_updates)
     n_steps = epochs * math.ceil(n_docs / batch_size)
     if max_steps > 0:
@@ -79,31 +78,30 @@ def decay_to_zero(
     return steps_to_zero(initial_rate, n_steps, shape)
 
 
+def check_shape(shape: str) -> None:
+    """RAISES (ValueError): If there is no such decay."""
+    if shape not in DECAYS:
+        raise ValueError(f"shape is one of {list(DECAYS)}, not {shape!r}")
+
+
 def n_repeats(n_examples: int, epochs: int, batch_size: int, min_updates: int) -> int:
     """How often examples come in each pass so that there are enough updates.
 
-    n_examples (int): Examples of a pass. epochs (int): Passes.
-    batch_size (int): Examples of an update. min_updates (int): In the whole training.
+    n_examples (int), epochs (int): Examples of a pass, and passes.
+    batch_size (int), min_updates (int): Examples of an update, and fewest updates.
     """
     if n_examples < 1 or epochs < 1:
         return 1
     wanted = math.ceil(min_updates / epochs)  # updates of a pass
-    if math.ceil(n_examples / batch_size) >= wanted:
-        return 1
-    return math.ceil(((wanted - 1) * batch_size + 1) / n_examples)
+    return max(1, math.ceil(((wanted - 1) * batch_size + 1) / n_examples))
 
 
 def steps_to_zero(
     initial_rate: float, n_steps: int, shape: str = "linear"
 ) -> Generator[float, None, None]:
-    """The rates of the steps; after the last one the rate stays.
-
-    initial_rate (float): Of the first step. n_steps (int): Of the whole training.
-    """
-    step = 0
-    while True:
+    """The rates of so many steps; after the last one its rate stays."""
+    for step in count():
         yield initial_rate * DECAYS[shape](min(step, n_steps - 1) / max(n_steps, 1))
-        step += 1
 
 
 def suitable_learn_rate(backbone: Optional[str]) -> float:
@@ -120,7 +118,7 @@ def suitable_learn_rate(backbone: Optional[str]) -> float:
     if recommended is not None:
         return recommended
     try:
-        width = backbone_width(backbone)
+        return learn_rate_for_width(backbone_width(backbone))
     except Exception as err:  # a trained pipeline may no longer have its backbone
         logger.warning(
             "Learning rate %g (the paper's): the width of %r is not known (%s)",
@@ -129,18 +127,9 @@ def suitable_learn_rate(backbone: Optional[str]) -> float:
             type(err).__name__,
         )
         return PAPER_LEARN_RATE
-    return learn_rate_for_width(width)
 
 
 def learn_rate_for_width(width: int) -> float:
-    """The rule: 1e-4 * (768 / width) ** log2(3), at most 1e-3.
-
-    width (int): Width of the features.
-    """
+    """The rule: 1e-4 * (768 / width) ** log2(3), at most 1e-3."""
     rate = PAPER_LEARN_RATE * (PAPER_WIDTH / width) ** WIDTH_EXPONENT
     return min(rate, HIGHEST_LEARN_RATE)
-
-
-def _count_docs(path: Path) -> int:
-    files = [path] if path.is_file() else sorted(path.rglob("*.spacy"))
-    return sum(len(DocBin().from_disk(file)) for file in files)
