@@ -37,11 +37,8 @@ class State:
 
 
 def make_optimizer(module: torch.nn.Module) -> torch.optim.Optimizer:
-    """AdamW whose update is one pass over each parameter; biases and the scales of
-    layer norms do not decay.
-
-    module (Module): The model, in float32.
-    """
+    """AdamW of a model in float32, whose update is one pass over each parameter;
+    biases and the scales of layer norms do not decay."""
     parameters = [p for p in module.parameters() if p.requires_grad]
     matrices = [p for p in parameters if p.dim() > 1]
     others = [p for p in parameters if p.dim() <= 1]
@@ -55,10 +52,7 @@ def make_optimizer(module: torch.nn.Module) -> torch.optim.Optimizer:
 def save_checkpoint(
     folder: Path, masked_lm: MaskedLM, optimizer: torch.optim.Optimizer, state: State
 ) -> None:
-    """Write a checkpoint, and only then remove the one before.
-
-    folder (Path): Of the checkpoints.
-    """
+    """Write a checkpoint to a folder of them, and only then remove the one before."""
     target = folder / f"{PREFIX}{state.step:09}"
     shutil.rmtree(target, ignore_errors=True)
     with new_folder(target) as new:
@@ -82,16 +76,14 @@ def find_checkpoints(folder: Path) -> List[Path]:
 def load_checkpoint(
     folder: Path, device: torch.device
 ) -> Tuple[MaskedLM, torch.optim.Optimizer, State]:
-    """Read the last checkpoint.
+    """Read the last checkpoint in a folder; the model goes to the device.
 
-    folder (Path): Of the checkpoints. device (torch.device): Where the model goes.
     RAISES (DataError): If there is none, or it is damaged.
     """
     found = find_checkpoints(folder)
     if not found:
-        raise DataError(
-            "holds no checkpoint any more: begin again with --overwrite", path=folder
-        )
+        problem = "holds no checkpoint any more: begin again with --overwrite"
+        raise DataError(problem, path=folder)
     path = found[0]
     masked_lm = load_masked_lm(path, strict=True).to(device)
     optimizer = make_optimizer(masked_lm)
@@ -103,9 +95,7 @@ def load_checkpoint(
             whole["state"].setdefault(int(number), {})[name] = tensor
         optimizer.load_state_dict(whole)
     except (OSError, ValueError, TypeError, SafetensorError) as error:
-        raise DataError(
-            f"the checkpoint is damaged ({type(error).__name__}: {error}): begin "
-            f"again with --overwrite",
-            path=path,
-        ) from error
+        reason = f"{type(error).__name__}: {error}"
+        problem = f"the checkpoint is damaged ({reason}): begin again with --overwrite"
+        raise DataError(problem, path=path) from error
     return masked_lm, optimizer, state

@@ -25,7 +25,6 @@ def evaluate(
     """Measure a masked LM on held-out lines, in float32. 15 % of the words are hidden
     as a whole, the same ones whatever the model and its vocabulary are.
 
-    masked_lm (MaskedLM): The model. lines (List[str]): The lines.
     length (int): Pieces of a sequence. count (Callable): Told of pieces read.
     RETURNS (Dict[str, Any]): `loss`, the mean of the hidden pieces, in nats;
         `accuracy`, how many of them are the model's first choice; `perplexity`, of a

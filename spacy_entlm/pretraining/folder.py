@@ -90,7 +90,7 @@ class RunFolder:
                     "its files: move it away, or choose another OUT",
                     path=self.path,
                 )
-        self._clear(keep=[LOCK_FILE])
+        self._clear(keep=LOCK_FILE)
         return None
 
     def _noted(self) -> Optional[Facts]:
@@ -119,31 +119,26 @@ class RunFolder:
         (self.path / RUN_FILE).unlink()
 
     def _is_ours(self, path: Path) -> bool:
-        name = path.relative_to(self.path).as_posix()
-        return OURS.fullmatch(name) is not None
+        return OURS.fullmatch(path.relative_to(self.path).as_posix()) is not None
 
-    def _clear(self, keep: Collection[str] = ()) -> None:
+    def _clear(self, keep: str = "") -> None:
         """Remove what runs have written, and nothing else."""
         paths = sorted(self.path.rglob("*"), reverse=True)
-        ours = [p for p in paths if self._is_ours(p) and p.name not in keep]
+        ours = [p for p in paths if self._is_ours(p) and p.name != keep]
         for path in [*ours, self.path]:
             with suppress(OSError):  # a folder that is not empty
                 path.rmdir() if path.is_dir() else path.unlink()
 
 
 def check_model_folder(out: Path, *, overwrite: bool) -> None:
-    """Check that a model may be written to a folder.
-
-    RAISES (DataError): If something would be lost.
-    """
+    """RAISES (DataError): If something would be lost by writing a model there."""
     if out.is_file():
         raise DataError("is a file: name a folder for the model", path=out)
     if not out.exists() or not any(out.iterdir()):
         return
     if not overwrite:
-        raise DataError(
-            "exists: choose another folder, or replace it with --overwrite", path=out
-        )
+        problem = "exists: choose another folder, or replace it with --overwrite"
+        raise DataError(problem, path=out)
     if not (out / PRETRAIN_FILE).is_file():
         raise DataError(
             f"was not written by this command (it has no {PRETRAIN_FILE}): remove it "
@@ -155,10 +150,9 @@ def check_model_folder(out: Path, *, overwrite: bool) -> None:
 def write_model(
     masked_lm: MaskedLM, report: Facts, out: Path, *, half: bool = False
 ) -> None:
-    """Write a model folder with its pretrain.json.
+    """Write a model folder with its report as pretrain.json.
 
-    masked_lm (MaskedLM): The model. report (Facts): What is to be known of it.
-    out (Path): The folder. half (bool): Whether the weights become float16.
+    half (bool): Whether the weights become float16.
     """
     if half:
         masked_lm.half()

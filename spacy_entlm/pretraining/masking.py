@@ -12,12 +12,9 @@ AS_MASK, AS_OTHER = 0.8, 0.1
 
 
 class MaskedBatch(NamedTuple):
-    """A batch with hidden pieces.
-
-    ids (ndarray): int64 (n, length), what the model reads.
-    positions (ndarray): int64 (n_masked,), places in the flattened batch, ascending.
-    targets (ndarray): int64 (n_masked,), the pieces that were there.
-    """
+    """ids (ndarray): int64 (n, length), what the model reads. positions, targets
+    (ndarray): int64 (n_masked,), places in the flattened batch, ascending, and the
+    pieces that were there."""
 
     ids: np.ndarray
     positions: np.ndarray
@@ -25,11 +22,7 @@ class MaskedBatch(NamedTuple):
 
 
 class Masker:
-    """Hides pieces at random.
-
-    tokenizer (PreTrainedTokenizerFast): Tells special pieces.
-    share (float): Share of the pieces that is hidden.
-    """
+    """Hides a share of the pieces at random, but no special ones of a tokenizer."""
 
     def __init__(self, tokenizer: Any, share: float):
         self.share = share
@@ -39,11 +32,7 @@ class Masker:
         self.others = np.flatnonzero(self.ordinary)
 
     def mask(self, ids: np.ndarray, rng: np.random.Generator) -> MaskedBatch:
-        """Hide pieces of a batch.
-
-        ids (ndarray): int64 (n, length); it stays as it is.
-        rng (Generator): The source of chance.
-        """
+        """Hide pieces of a batch, int64 (n, length), which stays as it is."""
         flat = ids.reshape(-1)
         free = np.flatnonzero(self.ordinary[flat])
         wanted = min(len(free), max(1, round(self.share * len(free))))
@@ -63,8 +52,7 @@ def score_masked(
     """Score the vocabulary where a batch is masked: six in seven positions are not,
     and neither the head nor the vocabulary, half of a small model, sees them.
 
-    ids (Tensor): int64 (n, length), full sequences without padding.
-    positions (Tensor): int64 (n_masked,), places in the flattened batch.
+    ids, positions (Tensor): As in `MaskedBatch`, full sequences without padding.
     RETURNS (Tensor): (n_masked, n_pieces).
     """
     features = masked_lm(ids, torch.ones_like(ids), positions=positions)

@@ -1,7 +1,7 @@
 """A text's word pieces, and its lines that are kept for measuring."""
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Callable, Dict, Iterable, List
@@ -25,10 +25,8 @@ HASH_BYTES = 6
 
 
 def find_texts(paths: Iterable[Path]) -> List[Path]:
-    """Find the files with text.
+    """The files with text among paths, which may be data folders with `unlabeled.*`.
 
-    paths (Iterable[Path]): Text files, and data folders that hold `unlabeled.*`.
-    RETURNS (List[Path]): The files.
     RAISES (DataError): If a folder has no such file or several, or a file is missing
         or of an unknown form.
     """
@@ -49,18 +47,9 @@ def find_texts(paths: Iterable[Path]) -> List[Path]:
     return files
 
 
-def is_held_out(text: str, share: float) -> bool:
-    """Whether a line belongs to the part that is kept for measuring.
-
-    text (str): The line; equal lines are always in the same part.
-    share (float): Size of that part, from 0 to 1.
-    """
-    return hash_share(text) < share
-
-
 def hash_share(text: str) -> float:
     """A number from 0 to below 1 that depends on the text and on nothing else: not on
-    the order of lines, a seed, or the model."""
+    the order of lines, a seed, or the model. Lines below a share are held out."""
     data = text.encode("utf8", "surrogatepass")
     digest = hashlib.blake2b(data, digest_size=HASH_BYTES, key=HELD_OUT_SALT).digest()
     return int.from_bytes(digest, "big") / 256**HASH_BYTES
@@ -76,8 +65,8 @@ class Pieces:
     """
 
     train: np.ndarray
-    held_out: List[str] = field(default_factory=list)
-    sizes: Dict[str, int] = field(default_factory=dict)
+    held_out: List[str]
+    sizes: Dict[str, int]
 
 
 def split_text(
@@ -89,7 +78,6 @@ def split_text(
 ) -> Pieces:
     """Split a text into pieces.
 
-    lines (Iterable[str]): The text. masked_lm (MaskedLM): Whose tokenizer is used.
     held_out (float): Share of the lines that is kept for measuring.
     count (Callable): Told of pieces that were made.
     RAISES (DataError): If there is no text.
@@ -106,7 +94,7 @@ def split_text(
         found = [encoding.ids for encoding in encode(batch, add_special_tokens=False)]
         # Some letters are none to a tokenizer: lines of these alone are left out.
         for line, ids in zip(batch, found):
-            if ids and not is_held_out(line, held_out):
+            if ids and hash_share(line) >= held_out:
                 training.append([*ids, *end])
                 sizes["characters"] += len(line)
             elif ids and n_kept < MAX_HELD_OUT_CHARS:

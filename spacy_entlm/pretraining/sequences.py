@@ -22,29 +22,19 @@ class PackedSequences:
     def __init__(
         self, stream: np.ndarray, length: int, prefix: Ids, suffix: Ids, seed: int
     ):
-        self.stream = stream
+        self.stream, self.seed = stream, seed
         self.prefix, self.suffix = list(prefix), list(suffix)
+        around = len(self.prefix) + len(self.suffix)
         # A text that is shorter than one sequence is one shorter sequence.
-        self.body = min(length - len(prefix) - len(suffix), len(stream))
-        self.seed = seed
-        self._pass = -1
-        self._order = np.zeros(0, dtype=np.int64)
-        self._shift = 0
-
-    @property
-    def n_sequences(self) -> int:
-        """Sequences of one pass."""
-        return max(1, len(self.stream) // self.body)
-
-    @property
-    def length(self) -> int:
-        """Pieces of a sequence, those around the text counted."""
-        return self.body + len(self.prefix) + len(self.suffix)
+        self.body = min(length - around, len(stream))
+        self.length = self.body + around
+        # Of one pass.
+        self.n_sequences = max(1, len(stream) // self.body)
+        self._pass, self._shift, self._order = -1, 0, np.zeros(0, dtype=np.int64)
 
     def batch(self, first: int, size: int) -> np.ndarray:
-        """Some sequences of an endless row of passes.
+        """Some sequences of an endless row of passes, from the number of the first.
 
-        first (int): Number of the first one. size (int): How many.
         RETURNS (ndarray): int64 (size, length).
         """
         starts = np.array([self._start(first + i) for i in range(size)])

@@ -43,9 +43,7 @@ def make_training(lines):
             sequences=PackedSequences(
                 np.array(stream), settings.length, prefix, suffix, settings.seed
             ),
-            masker=Masker(tokenizer, settings.mask_share),
             settings=settings,
-            learn_rate=settings.learn_rate or 1e-3,
             save=lambda state: states.append((state.step, state.pieces)),
             report=lambda *report: reports.append(Report(*report)),
         )
