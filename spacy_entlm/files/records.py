@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Dict, Iterable, List
 
 from .errors import DataError
+from .file import lock_file
 from .json_lines import dump_line, load_object
-from .lock import lock_file
 from .text import read_bytes
 
 FORMAT_KEY = "format"

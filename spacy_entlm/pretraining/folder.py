@@ -9,10 +9,9 @@ from typing import Any, Collection, Dict, Iterator, List, Optional
 from ..backbones.masked_lm import MaskedLM
 from ..backbones.recommended import PRETRAIN_FILE
 from ..files.errors import DataError
-from ..files.file import replace_file
+from ..files.file import lock_file, replace_file
 from ..files.folder import write_folder
 from ..files.json_lines import dump_json, read_json
-from ..files.lock import lock_file
 
 UNFINISHED = ".unfinished"
 RUN_FILE = "run.json"
@@ -147,15 +146,8 @@ def check_model_folder(out: Path, *, overwrite: bool) -> None:
         )
 
 
-def write_model(
-    masked_lm: MaskedLM, report: Facts, out: Path, *, half: bool = False
-) -> None:
-    """Write a model folder with its report as pretrain.json.
-
-    half (bool): Whether the weights become float16.
-    """
-    if half:
-        masked_lm.half()
+def write_model(masked_lm: MaskedLM, report: Facts, out: Path) -> None:
+    """Write a model folder with its report as pretrain.json."""
     with write_folder(out.absolute()) as new:
         masked_lm.save(new)
         (new / PRETRAIN_FILE).write_bytes(dump_json(report))

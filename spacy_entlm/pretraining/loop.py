@@ -13,9 +13,8 @@ from ..backbones.masked_lm import MaskedLM
 from ..files.errors import DataError
 from ..model.precision import DTYPES, autocast
 from ..training.schedule import learn_rate_for_width
+from .batches import MASKS, Masker, PackedSequences, score_masked
 from .checkpoint import State
-from .masking import Masker, score_masked
-from .sequences import MASKS, PackedSequences
 from .settings import Settings
 
 GRADIENT_NORM = 1.0

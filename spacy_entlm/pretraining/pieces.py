@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Callable, Dict, Iterable, List
+from typing import Dict, Iterable, List
 
 import numpy as np
 
@@ -69,17 +69,10 @@ class Pieces:
     sizes: Dict[str, int]
 
 
-def split_text(
-    lines: Iterable[str],
-    masked_lm: MaskedLM,
-    *,
-    held_out: float,
-    count: Callable[[int], object] = lambda n: None,
-) -> Pieces:
+def split_text(lines: Iterable[str], masked_lm: MaskedLM, *, held_out: float) -> Pieces:
     """Split a text into pieces.
 
     held_out (float): Share of the lines that is kept for measuring.
-    count (Callable): Told of pieces that were made.
     RAISES (DataError): If there is no text.
     """
     tokenizer, end = masked_lm.tokenizer, masked_lm.special_pieces()[1]
@@ -103,7 +96,6 @@ def split_text(
         parts.append(np.fromiter(chain.from_iterable(training), dtype))
         sizes["lines"] += len(training)
         sizes["unknown"] += int((parts[-1] == tokenizer.unk_token_id).sum())
-        count(len(parts[-1]))
     if not kept and not sizes["lines"]:
         raise DataError("The text holds no words: give files with text in them")
     train = np.concatenate(parts)

@@ -16,6 +16,7 @@ from ..backbones.recommended import LEARN_RATE_KEY
 from ..corpus.texts import read_texts
 from ..files.errors import DataError
 from .added_words import add_words
+from .batches import PackedSequences
 from .checkpoint import State, load_checkpoint, make_optimizer, save_checkpoint
 from .evaluation import evaluate
 from .folder import RunFolder, write_model
@@ -28,7 +29,6 @@ from .report import (
     recommendations,
     versions,
 )
-from .sequences import PackedSequences
 from .settings import DEFAULT_LENGTH, Settings
 
 BAR = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
@@ -112,7 +112,7 @@ class Pretraining:
                     f"more text, or a smaller --held-out than {share}"
                 )
             masked_lm.to(self._device)
-            facts["held_out_before"] = self._evaluate(masked_lm, pieces)
+            facts["held_out_before"] = evaluate(masked_lm, pieces.held_out, length)
         save_checkpoint(folder.path, masked_lm, make_optimizer(masked_lm), State())
         folder.begin({**facts, **recommendations(self.backbone)})
         return pieces
@@ -126,7 +126,10 @@ class Pretraining:
             report |= self._update(folder, masked_lm, optimizer, state, pieces)
         if self.settings.half:
             masked_lm.half().float()  # what is stored is what is measured
-        report["held_out"] = self._evaluate(masked_lm, pieces)
+        length = self._length(masked_lm)
+        report["held_out"] = evaluate(masked_lm, pieces.held_out, length)
+        if self.settings.half:
+            masked_lm.half()
         report |= {
             "parameters": sum(p.numel() for p in masked_lm.parameters()),
             "device": self._device.type,
@@ -140,7 +143,7 @@ class Pretraining:
         }
         if self.settings.few_shot_learn_rate is not None:
             report[LEARN_RATE_KEY] = self.settings.few_shot_learn_rate
-        write_model(masked_lm, report, self.out, half=self.settings.half)
+        write_model(masked_lm, report, self.out)
         return report
 
     def _update(
@@ -178,14 +181,8 @@ class Pretraining:
         }
 
     def _split(self, masked_lm: MaskedLM) -> Pieces:
-        share, lines = self.settings.held_out, read_texts(self.text)
-        with progress(desc="Splitting the text", unit="piece") as bar:
-            return split_text(lines, masked_lm, held_out=share, count=bar.update)
-
-    def _evaluate(self, masked_lm: MaskedLM, pieces: Pieces) -> Dict[str, Any]:
-        length = self._length(masked_lm)
-        with progress(desc="Measuring", unit="piece") as bar:
-            return evaluate(masked_lm, pieces.held_out, length, count=bar.update)
+        lines = progress(read_texts(self.text), "Splitting the text", unit="line")
+        return split_text(lines, masked_lm, held_out=self.settings.held_out)
 
     def _length(self, masked_lm: MaskedLM) -> int:
         return self.settings.length or min(DEFAULT_LENGTH, masked_lm.max_pieces)
