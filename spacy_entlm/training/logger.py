@@ -34,13 +34,10 @@ def build_training_logger(
     """spaCy's console logger, which at the end warns if an `entlm_ner` component finds
     no entity in its own training examples, and shows what it has learned.
 
-    progress_bar (Optional[str]): None, "train" or "eval", as in
-        spacy.ConsoleLogger.v3.
+    progress_bar (Optional[str]): As in spacy.ConsoleLogger.v3.
     console_output (bool): Whether the table and the summary are printed.
     """
-    make_console = console_logger_v3(
-        progress_bar=progress_bar, console_output=console_output
-    )
+    make_console = console_logger_v3(progress_bar, console_output)
 
     def setup(nlp: Language, stdout: IO = sys.stdout, stderr: IO = sys.stderr):
         if console_output:

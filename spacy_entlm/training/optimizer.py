@@ -18,24 +18,14 @@ class FusedAdam(Optimizer):
     fused: Dict[Key, Any]
     __slots__ = ["fused"]
 
-    def __init__(self, learn_rate: Any, **settings: Any):
-        """The settings are those of Thinc's `Optimizer`."""
-        super().__init__(learn_rate, **settings)
+    def __init__(self, **settings: Any):
+        super().__init__(**settings)
         self.fused = {}
 
     def __call__(
-        self,
-        key: Key,
-        weights: FloatsXd,
-        gradient: FloatsXd,
-        *,
-        lr_scale: float = 1.0,
+        self, key: Key, weights: FloatsXd, gradient: FloatsXd, *, lr_scale: float = 1.0
     ) -> Tuple[FloatsXd, FloatsXd]:
-        """Change weights in place; the gradient becomes zero.
-
-        key (Tuple[int, str]): Of the parameter. weights, gradient (FloatsXd): Arrays of
-            the same shape. lr_scale (float): Factor of the learning rate.
-        """
+        """Change the weights of a parameter in place; the gradient becomes zero."""
         if self.L2 or self.grad_clip or not _can_share(weights, gradient):
             return super().__call__(key, weights, gradient, lr_scale=lr_scale)
         import torch
@@ -67,8 +57,7 @@ def _can_share(*arrays: Any) -> bool:
     return all(
         isinstance(array, numpy.ndarray)
         and array.dtype == numpy.float32
-        and array.flags.c_contiguous
-        and array.flags.writeable
+        and array.flags.carray
         and array.size
         for array in arrays
     )
@@ -85,10 +74,7 @@ def build_adam(
     L2_is_weight_decay: bool = True,
     use_averages: bool = False,
 ) -> Optimizer:
-    """Adam as few-shot training of a masked LM wants it.
-
-    The arguments are those of Thinc's `Adam.v1`, numbers or schedules; the defaults
+    """Adam with the arguments of Thinc's `Adam.v1`, numbers or schedules. The defaults
     are the paper's: neither weight decay nor averages, and no clipping of single
-    parameters, since the component clips the global norm itself.
-    """
+    parameters, since the component clips the global norm itself."""
     return FusedAdam(**locals())

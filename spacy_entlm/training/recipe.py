@@ -43,19 +43,16 @@ def train(
     """Train the `entlm_ner` components of a pipeline on a few examples, and its peers
     (`bert_tagger`, `nnshot`, `structshot`) in the same way.
 
-    nlp (Language): The pipeline. Without any of these it gets an `entlm_ner`; one
-        that has no weights yet is initialised, one that has goes on from there. Other
-        components are left alone.
+    nlp (Language): The pipeline. Without any of these it gets an `entlm_ner`; those
+        without weights are initialised, others go on. All else is left alone.
     examples (Iterable): Examples, annotated Docs, or pairs such as
         ("Ann lives in Rome.", {"entities": [(0, 3, "PER"), (13, 17, "LOC")]}).
-    label_words (Optional[Dict[str, List[str]]]): Label words per class; None: they are
-        searched in the examples. Classes that a trained component does not have yet
-        are added.
+    label_words (Optional[Dict[str, List[str]]]): Label words per class, which may be
+        new to a trained component; None: they are searched in the examples.
     epochs (Optional[int]): Passes over the examples. None: 20, and more where these
         would make fewer than 60 updates.
     batch_size (int): Examples of a step.
-    learn_rate (Optional[float]): Of the first step; it decays to zero. None: what
-        suits the backbone.
+    learn_rate (Optional[float]): Of the first step. None: what suits the backbone.
     seed (int): Of the order of the examples and of dropout.
     shape (str): Of the decay of the learning rate: "linear", "cosine" or "constant".
     callback (Optional[Callable]): Called after each epoch with its number, from 1,

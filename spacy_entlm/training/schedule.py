@@ -48,7 +48,7 @@ def decay_to_zero(
     epochs (int): As `training.max_epochs`: 0 or -1 leave the end to `max_steps`.
     batch_size (int): Sentences of a step.
     examples (Optional[str]): The training data (.spacy), for the number of steps. If
-        it is not there (a trained pipeline, somewhere else), the rate is constant.
+        it is not there (but the trained pipeline is), the rate is constant.
     backbone (Optional[str]): The masked LM, wanted if `initial_rate` is None.
     shape (str): "linear", "cosine" or "constant".
     max_steps (int): Most steps of the training; 0: as many as the passes need.
@@ -58,10 +58,9 @@ def decay_to_zero(
     check_shape(shape)
     if epochs <= 0 and max_steps <= 0:
         raise ValueError(
-            f"The learning rate decays to the end of the training, and "
-            f"training.max_epochs = {epochs} with training.max_steps = {max_steps} "
-            f"sets none: set max_steps, there and in "
-            f"[training.optimizer.learn_rate], or take another schedule"
+            f"The learning rate decays to the end of the training: training.max_epochs "
+            f"= {epochs} with training.max_steps = {max_steps} sets none: set max_steps, "
+            "there and in [training.optimizer.learn_rate], or take another schedule"
         )
     if initial_rate is None:
         initial_rate = suitable_learn_rate(backbone)
@@ -87,8 +86,7 @@ def check_shape(shape: str) -> None:
 def n_repeats(n_examples: int, epochs: int, batch_size: int, min_updates: int) -> int:
     """How often examples come in each pass so that there are enough updates.
 
-    n_examples (int), epochs (int): Examples of a pass, and passes.
-    batch_size (int), min_updates (int): Examples of an update, and fewest updates.
+    batch_size (int): Examples of an update. min_updates (int): In all passes.
     """
     if n_examples < 1 or epochs < 1:
         return 1
@@ -120,12 +118,8 @@ def suitable_learn_rate(backbone: Optional[str]) -> float:
     try:
         return learn_rate_for_width(backbone_width(backbone))
     except Exception as err:  # a trained pipeline may no longer have its backbone
-        logger.warning(
-            "Learning rate %g (the paper's): the width of %r is not known (%s)",
-            PAPER_LEARN_RATE,
-            backbone,
-            type(err).__name__,
-        )
+        problem = "Learning rate %g (the paper's): the width of %r is not known (%s)"
+        logger.warning(problem, PAPER_LEARN_RATE, backbone, type(err).__name__)
         return PAPER_LEARN_RATE
 
 
