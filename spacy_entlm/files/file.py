@@ -90,9 +90,7 @@ def lock_file(lock: Path, output: Path) -> Iterator[None]:
     except (FileExistsError, NotADirectoryError) as error:
         raise DataError("is no folder: choose another", path=lock.parent) from error
     except Timeout as error:
-        raise DataError(
-            "another run writes to it: wait for its end, or choose another output",
-            path=output,
-        ) from error
+        problem = "another run writes to it: wait for its end, or choose another output"
+        raise DataError(problem, path=output) from error
     with held:
         yield

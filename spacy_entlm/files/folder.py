@@ -50,11 +50,8 @@ def check_output_folder(
     if source is not None and source.exists() and folder.samefile(source):
         raise DataError("is the input too: choose another output", path=folder)
     if any(folder.iterdir()) and not overwrite:
-        raise DataError(
-            "is not empty: choose another folder, or replace what an earlier run wrote "
-            "there with --overwrite",
-            path=folder,
-        )
+        problem = "is not empty: choose another folder, or replace what an earlier run "
+        raise DataError(f"{problem}wrote there with --overwrite", path=folder)
 
 
 @contextmanager

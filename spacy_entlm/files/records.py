@@ -72,9 +72,5 @@ def read_records(path: Path, form: str, data: bytes) -> List[Record]:
 
 
 def _foreign(path: Path, number: int, form: str) -> DataError:
-    return DataError(
-        f"not what this version writes there ({form}): choose another file, or move "
-        "this one away",
-        path=path,
-        line=number,
-    )
+    problem = f"not what this version writes there ({form}): choose another file, or "
+    return DataError(f"{problem}move this one away", path=path, line=number)

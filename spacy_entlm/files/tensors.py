@@ -37,9 +37,8 @@ def load_tensors(
         found.keys() != shapes.keys()
         or not all(_fits(found[key], shape) for key, shape in shapes.items())
     ):
-        raise DataError(
-            f"does not fit the model: expected {dict(shapes)}, found {found}", path=path
-        )
+        problem = f"does not fit the model: expected {dict(shapes)}, found {found}"
+        raise DataError(problem, path=path)
     return tensors
 
 

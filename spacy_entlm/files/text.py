@@ -30,7 +30,7 @@ def unpacked_extension(path: Path) -> str:
 def find_part(folder: Path, stem: str, extensions: Iterable[str]) -> Optional[Path]:
     """Find the file of a folder that has a name, whatever its form.
 
-    folder (Path): The folder. stem (str): The name without its extension.
+    stem (str): The name without its extension.
     extensions (Iterable[str]): Those that are read; each may be packed, too.
     RETURNS (Optional[Path]): The file, None if there is none.
     RAISES (DataError): If there are several.
@@ -39,9 +39,8 @@ def find_part(folder: Path, stem: str, extensions: Iterable[str]) -> Optional[Pa
     found = [folder / name for name in names if (folder / name).is_file()]
     if len(found) > 1:
         listed = ", ".join(path.name for path in found)
-        raise DataError(
-            f"has several files for one part ({listed}): keep one of them", path=folder
-        )
+        problem = f"has several files for one part ({listed}): keep one of them"
+        raise DataError(problem, path=folder)
     return found[0] if found else None
 
 
@@ -86,21 +85,15 @@ def read_lines(path: Path, *, longest: Optional[int] = None) -> Iterator[Line]:
             for number, line in _split(text, longest):
                 if found := _NO_UTF8.search(line):
                     offset = len(line[: found.start()].encode())
-                    raise DataError(
-                        f"not UTF-8: byte {ord(found[0]) - 0xDC00:#04x} at offset "
-                        f"{offset} of the line. Save the file as UTF-8",
-                        path=path,
-                        line=number,
-                    )
+                    byte = f"byte {ord(found[0]) - 0xDC00:#04x} at offset {offset}"
+                    problem = f"not UTF-8: {byte} of the line. Save the file as UTF-8"
+                    raise DataError(problem, path=path, line=number)
                 yield number, line
     except UnicodeDecodeError as error:
         raise DataError("no UTF-16 text. Save the file as UTF-8", path=path) from error
     except _UNPACK_ERRORS as error:
-        raise DataError(
-            f"cannot be unpacked after line {number} ({error}): fetch or pack the "
-            "file again",
-            path=path,
-        ) from error
+        problem = f"cannot be unpacked after line {number} ({error}): "
+        raise DataError(f"{problem}fetch or pack the file again", path=path) from error
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror})", path=path) from error
 

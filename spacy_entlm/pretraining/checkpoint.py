@@ -23,12 +23,8 @@ BETAS, EPSILON, WEIGHT_DECAY = (0.9, 0.999), 1e-8, 0.01
 
 @dataclass
 class State:
-    """How far a training is. Its random numbers depend on the seed and the step, so
-    there is no more to it.
-
-    step (int): Updates. pieces (int): Pieces read. seconds (float): Of training.
-    losses (List): [step, mean loss since the one before], at each checkpoint.
-    """
+    """How far a training is: updates, pieces read, seconds, and at each checkpoint
+    [step, mean loss since the one before]. Random numbers depend on seed and step."""
 
     step: int = 0
     pieces: int = 0

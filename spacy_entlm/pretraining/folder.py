@@ -60,9 +60,8 @@ class RunFolder:
     def claim(self, given: Facts, *, resume: bool, overwrite: bool) -> Optional[Facts]:
         """Make room for a new run, unless one goes on or is finished.
 
-        given (Facts): What the run is given. resume (bool): Whether a begun run goes
-            on. overwrite (bool): Whether OUT may be replaced, and a begun run given
-            up: with `resume`, those that were given something else.
+        given (Facts): What the run is given. resume, overwrite (bool): As in
+            `Pretraining.run`.
         RETURNS (Optional[Facts]): What is noted of the run that goes on, or, if none
             is begun, of the model that is finished; None: a new run.
         RAISES (DataError): If OUT or a run would be lost.
@@ -84,11 +83,9 @@ class RunFolder:
             raise DataError(f"{problem}, or begin again with --overwrite", path=path)
         for path in self.path.rglob("*"):
             if not self._is_ours(path):
-                raise DataError(
-                    f"is needed for the run, and holds {path.name}, which is none of "
-                    "its files: move it away, or choose another OUT",
-                    path=self.path,
-                )
+                holds = f"is needed for the run, and holds {path.name}, which is none "
+                problem = f"{holds}of its files: move it away, or choose another OUT"
+                raise DataError(problem, path=self.path)
         self._clear(keep=LOCK_FILE)
         return None
 
@@ -139,11 +136,8 @@ def check_model_folder(out: Path, *, overwrite: bool) -> None:
         problem = "exists: choose another folder, or replace it with --overwrite"
         raise DataError(problem, path=out)
     if not (out / PRETRAIN_FILE).is_file():
-        raise DataError(
-            f"was not written by this command (it has no {PRETRAIN_FILE}): remove it "
-            "yourself, or choose another folder",
-            path=out,
-        )
+        problem = f"was not written by this command (it has no {PRETRAIN_FILE}): "
+        raise DataError(f"{problem}remove it, or choose another folder", path=out)
 
 
 def write_model(masked_lm: MaskedLM, report: Facts, out: Path) -> None:

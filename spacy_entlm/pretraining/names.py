@@ -71,10 +71,8 @@ def learn_names(
     marked = _mark(files, nlp, lexicon, label)
     chosen = _draw(marked, sentences + WATCHED, random.Random(seed))
     if len(chosen) < 2:
-        raise DataError(
-            "The text has fewer than two sentences with a name of the lexicon: give "
-            "more text, or another lexicon"
-        )
+        problem = "The text has fewer than two sentences with a name of the lexicon"
+        raise DataError(f"{problem}: give more text, or another lexicon")
     n_watched = min(WATCHED, max(1, len(chosen) // 3))
     watched, learned = chosen[:n_watched], chosen[n_watched:][:sentences]
     n_names = sum(len(doc.ents) for doc in learned)

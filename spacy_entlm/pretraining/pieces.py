@@ -35,11 +35,9 @@ def find_texts(paths: Iterable[Path]) -> List[Path]:
         is_folder = path.is_dir()
         found = find_part(path, UNLABELED, TEXT_EXTENSIONS) if is_folder else path
         if found is None:
-            raise DataError(
-                f"has no {UNLABELED}.txt, .jsonl (packed with .xz or .gz or not) or "
-                ".spacy: add it, or name files with text",
-                path=path,
-            )
+            forms = ".txt, .jsonl (packed with .xz or .gz or not) or .spacy"
+            problem = f"has no {UNLABELED}{forms}: add it, or name files with text"
+            raise DataError(problem, path=path)
         files.append(found)
     if not files:
         raise DataError("Give at least one file with text")

@@ -107,10 +107,9 @@ class Pretraining:
         pieces, facts["held_out_before"] = self._split(masked_lm), {}
         if self.settings.steps != 0:
             if not len(pieces.train):
-                raise DataError(
-                    f"All {len(pieces.held_out)} lines of the text are held out: give "
-                    f"more text, or a smaller --held-out than {share}"
-                )
+                problem = f"All {len(pieces.held_out)} lines of the text are held out: "
+                then = f"give more text, or a smaller --held-out than {share}"
+                raise DataError(problem + then)
             masked_lm.to(self._device)
             facts["held_out_before"] = evaluate(masked_lm, pieces.held_out, length)
         save_checkpoint(folder.path, masked_lm, make_optimizer(masked_lm), State())
@@ -175,10 +174,8 @@ class Pretraining:
             # What is left takes no longer for what was done before.
             bar.initial = bar.n = training.done(state.step, state.seconds)
             training.run(state)
-        return {
-            "pretraining_learn_rate": training.learn_rate,
-            "sequence_pieces": packed.length,
-        }
+        rate = training.learn_rate
+        return {"pretraining_learn_rate": rate, "sequence_pieces": packed.length}
 
     def _split(self, masked_lm: MaskedLM) -> Pieces:
         lines = progress(read_texts(self.text), "Splitting the text", unit="line")

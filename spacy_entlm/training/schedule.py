@@ -57,10 +57,11 @@ def decay_to_zero(
     """
     check_shape(shape)
     if epochs <= 0 and max_steps <= 0:
+        end = f"max_epochs = {epochs} with training.max_steps = {max_steps}"
         raise ValueError(
-            f"The learning rate decays to the end of the training: training.max_epochs "
-            f"= {epochs} with training.max_steps = {max_steps} sets none: set max_steps, "
-            "there and in [training.optimizer.learn_rate], or take another schedule"
+            f"The learning rate decays to the end of the training, and training.{end} "
+            "sets none: set max_steps, there and in [training.optimizer.learn_rate], "
+            "or take another schedule"
         )
     if initial_rate is None:
         initial_rate = suitable_learn_rate(backbone)
