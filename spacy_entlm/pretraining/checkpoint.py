@@ -3,7 +3,7 @@
 import shutil
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import List, Tuple
+from typing import Any, List, Tuple
 
 import torch
 from safetensors import SafetensorError
@@ -18,7 +18,6 @@ from ..files.json_lines import dump_json, read_json
 PREFIX = "checkpoint-"
 STATE_FILE = "state.json"
 OPTIMIZER_FILE = "optimizer.safetensors"
-BETAS, EPSILON, WEIGHT_DECAY = (0.9, 0.999), 1e-8, 0.01
 
 
 @dataclass
@@ -38,11 +37,8 @@ def make_optimizer(module: torch.nn.Module) -> torch.optim.Optimizer:
     parameters = [p for p in module.parameters() if p.requires_grad]
     matrices = [p for p in parameters if p.dim() > 1]
     others = [p for p in parameters if p.dim() <= 1]
-    groups = [
-        {"params": matrices, "weight_decay": WEIGHT_DECAY},
-        {"params": others, "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(groups, lr=0.0, betas=BETAS, eps=EPSILON, fused=True)
+    groups: List[Any] = [{"params": matrices}, {"params": others, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=0.0, fused=True)
 
 
 def save_checkpoint(

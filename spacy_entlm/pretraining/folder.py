@@ -20,8 +20,7 @@ LOCK_FILE = ".lock"
 RUN_KEY = "run"
 # What such a folder may hold: nothing else is ever removed with it.
 OURS = re.compile(
-    r"run\.json|\.run\.[0-9a-f]{8}\.json|\.lock"
-    r"|\.?checkpoint-\d{9}(/[^/]+)?"
+    r"run\.json|\.run\.[0-9a-f]{8}\.json|\.lock|\.?checkpoint-\d{9}(/[^/]+)?"
 )
 # Settings that a run that goes on may be given anew, and those that change nothing.
 CHANGEABLE = ("steps", "epochs", "minutes", "precision", "half", "few_shot_learn_rate")
@@ -30,10 +29,8 @@ Facts = Dict[str, Any]
 
 
 class RunFolder:
-    """Where a run keeps its checkpoints until the model is whole.
-
-    out (Path): The model folder to be. The run's own is OUT.unfinished beside it.
-    """
+    """Where a run keeps its checkpoints until the model in OUT is whole:
+    OUT.unfinished beside it."""
 
     def __init__(self, out: Path):
         self.out = out.absolute()
@@ -42,9 +39,7 @@ class RunFolder:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other runs out. At the end the folder goes, unless a run is begun.
-
-        RAISES (DataError): If another run is at work.
-        """
+        RAISES (DataError): If another run is at work."""
         with lock_file(self.path / LOCK_FILE, self.out):
             try:
                 yield
