@@ -12,9 +12,8 @@ from tqdm import tqdm
 
 from ..corpus.texts import check_text_files, numbered_texts, text_of
 from ..files.errors import DataError
-from ..files.file import check_output, sync, write_file
+from ..files.file import check_output, lock_file, sync, write_file
 from ..files.json_lines import dump_line, load_object, read_objects
-from ..files.lock import lock_file
 from ..files.text import unpacked_extension
 from ..pipeline.base import MaskedLMNER
 from ..pipeline.confidence import confidence

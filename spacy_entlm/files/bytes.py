@@ -1,7 +1,7 @@
 """A folder's files as one message, and back."""
 
-import tempfile
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Callable, Dict, TypeVar
 
 import srsly
@@ -10,12 +10,12 @@ T = TypeVar("T")
 
 
 def pack_folder(write: Callable[[Path], None]) -> bytes:
-    """Let something write a folder, and take its files.
+    """The files, with their paths, that something writes to an empty folder.
 
-    write (Callable[[Path], None]): Called with an empty folder.
-    RETURNS (bytes): The files and their paths; empty if there are none.
+    write (Callable[[Path], None]): Called with the folder.
+    RETURNS (bytes): Empty if there are no files.
     """
-    with tempfile.TemporaryDirectory(prefix="entlm-") as name:
+    with TemporaryDirectory(prefix="entlm-") as name:
         folder = Path(name)
         write(folder)
         paths = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -26,7 +26,6 @@ def pack_folder(write: Callable[[Path], None]) -> bytes:
 def unpack_folder(data: bytes, read: Callable[[Path], T]) -> T:
     """Undo `pack_folder`.
 
-    data (bytes): The message.
     read (Callable[[Path], T]): Called with a folder that holds the files.
     RETURNS (T): What it returns.
     RAISES (ValueError): If the message is none of these, or the path of a file would
@@ -35,12 +34,12 @@ def unpack_folder(data: bytes, read: Callable[[Path], T]) -> T:
     files: Dict[str, bytes] = srsly.msgpack_loads(data) if data else {}
     if not isinstance(files, dict):
         raise ValueError("These bytes hold no files of a component")
-    with tempfile.TemporaryDirectory(prefix="entlm-") as name:
+    with TemporaryDirectory(prefix="entlm-") as name:
         for key, content in files.items():
             path = PurePosixPath(key)
             if path.is_absolute() or ".." in path.parts or "\\" in key:
                 raise ValueError(f"A component's file cannot be called {key!r}")
-            target = Path(name).joinpath(*path.parts)
+            target = Path(name, path)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
         return read(Path(name))

@@ -8,20 +8,15 @@ class DataError(ValueError):
     """Bad data, or a file that cannot be read or written.
 
     message (str): What is wrong, the value, and what to do.
-    path (Optional[Path]): The file, put before the message.
-    line (Optional[int]): Line number in that file, counted from 1.
+    path (Optional[Path]), line (Optional[int]): The file and the number of its line,
+        counted from 1, which are put before the message.
     """
 
     def __init__(
-        self,
-        message: str,
-        *,
-        path: Optional[Path] = None,
-        line: Optional[int] = None,
+        self, message: str, *, path: Optional[Path] = None, line: Optional[int] = None
     ) -> None:
-        place = "" if path is None else str(path)
-        if line is not None:
-            place = f"{place}, line {line}" if place else f"line {line}"
-        super().__init__(f"{place}: {message}" if place else message)
+        places = [] if path is None else [str(path)]
+        places += [] if line is None else [f"line {line}"]
+        super().__init__(": ".join([*filter(None, [", ".join(places)]), message]))
         self.path = path
         self.line = line

@@ -1,4 +1,4 @@
-"""Files that are complete or not there.
+"""Files that are complete or not there, and locks: one run at a time.
 
 A link stays a link, here and for folders: what it points to gets the new content.
 """
@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator, Optional
 
+from filelock import FileLock, Timeout
+
 from .errors import DataError
 
 
@@ -17,7 +19,6 @@ def check_output(
 ) -> None:
     """Check before long work that an output file may be written.
 
-    path (Path): The output file.
     source (Optional[Path]): The input, which must not be overwritten.
     overwrite (bool): Whether a file that is there may be replaced.
     RAISES (DataError): If it may not.
@@ -31,9 +32,8 @@ def check_output(
     if source is not None and source.exists() and path.samefile(source):
         raise DataError("is the input too: choose another output", path=path)
     if not overwrite:
-        raise DataError(
-            "exists: choose another output, or replace it with --overwrite", path=path
-        )
+        problem = "exists: choose another output, or replace it with --overwrite"
+        raise DataError(problem, path=path)
 
 
 @contextmanager
@@ -48,9 +48,8 @@ def write_file(path: Path) -> Iterator[Path]:
     target = path.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     # tempfile would make a file that only its owner may read.
-    temporary = target.with_name(
-        f".{target.stem}.{secrets.token_hex(4)}{target.suffix}"
-    )
+    name = f".{target.stem}.{secrets.token_hex(4)}{target.suffix}"
+    temporary = target.with_name(name)
     try:
         yield temporary
         sync(temporary)
@@ -60,10 +59,7 @@ def write_file(path: Path) -> Iterator[Path]:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file at once: what was there stays until the new content is complete.
-
-    path (Path): The file; missing parent folders are made. content (bytes): All of it.
-    """
+    """Write a file at once, as `write_file`."""
     with write_file(path) as temporary:
         temporary.write_bytes(content)
 
@@ -78,3 +74,23 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def lock_file(lock: Path, output: Path) -> Iterator[None]:
+    """Hold a lock, which the system takes away with the process, however that ends.
+
+    lock (Path): File of the lock; missing parent folders are made.
+    output (Path): What it protects, for messages.
+    RAISES (DataError): If another run holds it.
+    """
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        held = FileLock(lock, timeout=0).acquire()
+    except (FileExistsError, NotADirectoryError) as error:
+        raise DataError("is no folder: choose another", path=lock.parent) from error
+    except Timeout as error:
+        problem = "another run writes to it: wait for its end, or choose another output"
+        raise DataError(problem, path=output) from error
+    with held:
+        yield

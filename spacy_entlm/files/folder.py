@@ -9,7 +9,7 @@ import os
 import shutil
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Callable, Collection, Dict, Iterator, List, Optional, Tuple, TypeVar
+from typing import Callable, Collection, Iterator, List, Optional, Tuple, TypeVar
 
 from .errors import DataError
 from .file import sync
@@ -39,7 +39,6 @@ def check_output_folder(
 ) -> None:
     """Check before long work that an output folder may be written.
 
-    folder (Path): The folder.
     source (Optional[Path]): The input, which must not be the same folder.
     overwrite (bool): Whether files that an earlier run wrote may be replaced.
     RAISES (DataError): If it may not.
@@ -51,11 +50,8 @@ def check_output_folder(
     if source is not None and source.exists() and folder.samefile(source):
         raise DataError("is the input too: choose another output", path=folder)
     if any(folder.iterdir()) and not overwrite:
-        raise DataError(
-            "is not empty: choose another folder, or replace what an earlier run wrote "
-            "there with --overwrite",
-            path=folder,
-        )
+        problem = "is not empty: choose another folder, or replace what an earlier run "
+        raise DataError(f"{problem}wrote there with --overwrite", path=folder)
 
 
 @contextmanager
@@ -71,7 +67,16 @@ def write_folder(folder: Path, *, keep: Collection[str] = ()) -> Iterator[Path]:
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        yield from _write(folder, keep)
+        with _locked(folder):
+            _recover(folder)
+            with _writing(folder / _WRITING, folder / _COMPLETE) as writing:
+                yield writing
+                names = _files(writing)
+                for name in names:
+                    _check_place(folder, name)
+                kept = [n for n in _listed(folder) if n.split("/")[0] in keep]
+                (writing / LIST_FILE).write_bytes(dump_json(sorted({*names, *kept})))
+            _recover(folder)
     except BaseException:
         if is_new:
             with suppress(OSError):  # not empty: another process wrote to it
@@ -79,29 +84,9 @@ def write_folder(folder: Path, *, keep: Collection[str] = ()) -> Iterator[Path]:
         raise
 
 
-def _write(folder: Path, keep: Collection[str]) -> Iterator[Path]:
-    with _locked(folder):
-        _recover(folder)
-        writing = folder / _WRITING
-        try:
-            writing.mkdir()
-            yield writing
-            names = _files(writing)
-            for name in names:
-                _check_place(folder, name)
-            kept = [n for n in _listed(folder) if n.split("/")[0] in keep]
-            (writing / LIST_FILE).write_bytes(dump_json(sorted({*names, *kept})))
-            _sync_all(writing)
-            writing.rename(folder / _COMPLETE)
-        finally:
-            shutil.rmtree(writing, ignore_errors=True)
-        _recover(folder)
-
-
 def read_folder(folder: Path, read: Callable[[Path], T]) -> T:
     """Read a folder that `write_folder` wrote, or writes at the same time.
 
-    folder (Path): The folder.
     read (Callable[[Path], T]): Called with the folder; again if it was changed while
         it was read.
     RETURNS (T): What it returns.
@@ -124,21 +109,27 @@ def read_folder(folder: Path, read: Callable[[Path], T]) -> T:
 
 @contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
-    """Give an empty folder, which gets a name that is free when it is complete.
-
-    folder (Path): The name.
-    YIELDS (Path): The folder to write to, beside it.
-    """
+    """Give an empty folder beside one whose name is free, which it gets when it is
+    complete."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
     writing = folder.with_name(f".{folder.name}")
     shutil.rmtree(writing, ignore_errors=True)
-    try:
-        writing.mkdir(parents=True)
+    with _writing(writing, folder):
         yield writing
-        _sync_all(writing)
-        writing.rename(folder)
-        sync(folder.parent)
+    sync(folder.parent)
+
+
+@contextmanager
+def _writing(folder: Path, name: Path) -> Iterator[Path]:
+    """Make a folder that gets another name once it is complete and on disk."""
+    try:
+        folder.mkdir()
+        yield folder
+        for path in [*folder.rglob("*"), folder]:
+            sync(path)
+        folder.rename(name)
     finally:
-        shutil.rmtree(writing, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -191,21 +182,13 @@ def _files(folder: Path) -> List[str]:
 
 def _listed(folder: Path) -> List[str]:
     """What an earlier call wrote; nothing that lies outside the folder."""
-    path = folder / LIST_FILE
     try:
-        names = read_json(path) if path.is_file() else []
-    except DataError:
+        names = read_json(folder / LIST_FILE)
+    except DataError:  # there is none, or it is damaged
         return []
-    parts: Dict[str, Tuple[str, ...]] = {
-        name: Path(name).parts
-        for name in (names if isinstance(names, list) else [])
-        if isinstance(name, str)
-    }
-    return [
-        name
-        for name, part in parts.items()
-        if part and not Path(name).is_absolute() and ".." not in part
-    ]
+    names = [n for n in names if isinstance(n, str)] if isinstance(names, list) else []
+    parts = {name: Path(name).parts for name in names if not Path(name).is_absolute()}
+    return [name for name, part in parts.items() if part and ".." not in part]
 
 
 def _check_place(folder: Path, name: str) -> None:
@@ -216,8 +199,3 @@ def _check_place(folder: Path, name: str) -> None:
         place = folder / parent
         if place.exists() and not place.is_dir():
             raise DataError("is a file where a folder is needed", path=place)
-
-
-def _sync_all(folder: Path) -> None:
-    for path in [*folder.rglob("*"), folder]:
-        sync(path)

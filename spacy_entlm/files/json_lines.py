@@ -2,44 +2,38 @@
 
 import json
 from pathlib import Path
-from typing import Any, Dict, Iterator, Tuple
+from typing import Any, Dict, Iterator, Tuple, Union
 
 from .errors import DataError
 from .text import read_bytes, read_lines
 
 
-def load_object(line: str, path: Path, number: int, *, form: str) -> Dict[str, Any]:
+def load_object(
+    line: Union[str, bytes], path: Path, number: int, *, form: str
+) -> Dict[str, Any]:
     """Read the object in a line.
 
-    line (str): The line.
     path (Path), number (int): Where it stands, for messages.
     form (str): What an object looks like, for messages.
-    RETURNS (Dict[str, Any]): The object.
     RAISES (DataError): If the line is no JSON, or no object.
     """
     try:
         entry = json.loads(line)
     # Thousands of open brackets end in a RecursionError.
     except (ValueError, RecursionError) as error:
-        raise DataError(
-            f"broken JSON ({error}): write one JSON object per line",
-            path=path,
-            line=number,
-        ) from error
+        problem = f"broken JSON ({error}): write one JSON object per line"
+        raise DataError(problem, path=path, line=number) from error
     if not isinstance(entry, dict):
-        raise DataError(
-            f"a JSON {type(entry).__name__} where an object is needed: write one "
-            f"{form} per line",
-            path=path,
-            line=number,
-        )
+        kind = type(entry).__name__
+        problem = f"a JSON {kind} where an object is needed: write one {form} per line"
+        raise DataError(problem, path=path, line=number)
     return entry
 
 
 def read_objects(path: Path, *, form: str) -> Iterator[Tuple[int, Dict[str, Any]]]:
     """Go through the objects of a file, packed or not.
 
-    path (Path): The file. form (str): What an object looks like, for messages.
+    form (str): What an object looks like, for messages.
     YIELDS (Tuple[int, Dict[str, Any]]): Line numbers and objects.
     RAISES (DataError): If the file cannot be read, or a line holds no object.
     """
@@ -49,15 +43,11 @@ def read_objects(path: Path, *, form: str) -> Iterator[Tuple[int, Dict[str, Any]
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file.
-
-    RAISES (DataError): If it cannot be read, or is no JSON.
-    """
+    """RAISES (DataError): If the file cannot be read, or is no JSON."""
+    data = read_bytes(path)
     try:
-        return json.loads(read_bytes(path).decode("utf-8-sig"))
+        return json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        if isinstance(error, DataError):
-            raise
         raise DataError(f"broken JSON ({error})", path=path) from error
 
 

@@ -2,20 +2,21 @@
 that was ended goes on."""
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Dict, Iterable, List
 
 from .errors import DataError
+from .file import lock_file
 from .json_lines import dump_line, load_object
-from .lock import lock_file
 from .text import read_bytes
 
 FORMAT_KEY = "format"
 Record = Dict[str, Any]
 
 
-class Records:
-    """A file of records, locked against a second run while it is open.
+class Records(ExitStack):
+    """A file of records, locked against a second run until the `with` block ends.
 
     path (Path): The file; missing parent folders are made.
     form (str): Name and version of the records. It is written with each of them.
@@ -23,16 +24,9 @@ class Records:
     """
 
     def __init__(self, path: Path, form: str) -> None:
-        self.path = path
-        self.form = form
-        self._lock = lock_file(path.with_name(f".{path.name}.lock"), path)
-
-    def __enter__(self) -> "Records":
-        self._lock.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._lock.__exit__(*error)
+        super().__init__()
+        self.path, self.form = path, form
+        self.enter_context(lock_file(path.with_name(f".{path.name}.lock"), path))
 
     def read(self) -> List[Record]:
         """The records that are there. A line that a killed run left unfinished is
@@ -47,10 +41,9 @@ class Records:
         records = read_records(self.path, self.form, whole)
         rest, start = data[len(whole) :], dump_line({FORMAT_KEY: self.form})[:-2]
         if not (rest.startswith(start) or start.startswith(rest)):
-            raise self._foreign(whole.count(b"\n") + 1)
+            raise _foreign(self.path, whole.count(b"\n") + 1, self.form)
         if rest:
-            with self.path.open("r+b") as file_:
-                file_.truncate(len(whole))
+            os.truncate(self.path, len(whole))
         return records
 
     def append(self, records: Iterable[Record]) -> None:
@@ -60,9 +53,6 @@ class Records:
             file_.write(b"".join(lines))
             file_.flush()
             os.fsync(file_.fileno())
-
-    def _foreign(self, number: int) -> DataError:
-        return _foreign(self.path, number, self.form)
 
 
 def read_records(path: Path, form: str, data: bytes) -> List[Record]:
@@ -74,11 +64,7 @@ def read_records(path: Path, form: str, data: bytes) -> List[Record]:
     """
     records = []
     for number, line in enumerate(data.split(b"\n")[:-1], 1):
-        try:
-            text = line.decode("utf8")
-        except UnicodeDecodeError as error:
-            raise _foreign(path, number, form) from error
-        record = load_object(text, path, number, form="record")
+        record = load_object(line, path, number, form="record")
         if record.pop(FORMAT_KEY, None) != form:
             raise _foreign(path, number, form)
         records.append(record)
@@ -86,9 +72,5 @@ def read_records(path: Path, form: str, data: bytes) -> List[Record]:
 
 
 def _foreign(path: Path, number: int, form: str) -> DataError:
-    return DataError(
-        f"not what this version writes there ({form}): choose another file, or move "
-        "this one away",
-        path=path,
-        line=number,
-    )
+    problem = f"not what this version writes there ({form}): choose another file, or "
+    return DataError(f"{problem}move this one away", path=path, line=number)

@@ -14,10 +14,7 @@ Shapes = Mapping[str, Tuple[Optional[int], ...]]
 
 
 def save_tensors(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
-    """Write tensors, which may be on any device.
-
-    path (Path): The file.
-    """
+    """Write tensors, which may be on any device, to a file."""
     cpu = {key: value.detach().cpu().contiguous() for key, value in tensors.items()}
     # Not `save_file`, whose files only their owner may read.
     path.write_bytes(save(cpu))
@@ -28,8 +25,7 @@ def load_tensors(
 ) -> Dict[str, torch.Tensor]:
     """Read what `save_tensors` wrote.
 
-    path (Path): The file. shapes (Optional[Shapes]): The tensors that are expected;
-        None: any.
+    shapes (Optional[Shapes]): The tensors that are expected; None: any.
     RAISES (DataError): If the file is missing, broken, or holds something else.
     """
     try:
@@ -37,18 +33,15 @@ def load_tensors(
     except (OSError, SafetensorError) as err:
         raise DataError(f"cannot be read ({err})", path=path) from err
     found = {key: tuple(value.shape) for key, value in tensors.items()}
-    if shapes is None:
-        return tensors
-    if found.keys() != shapes.keys() or not all(
-        _fits(found[key], shape) for key, shape in shapes.items()
+    if shapes is not None and (
+        found.keys() != shapes.keys()
+        or not all(_fits(found[key], shape) for key, shape in shapes.items())
     ):
-        raise DataError(
-            f"does not fit the model: expected {dict(shapes)}, found {found}", path=path
-        )
+        problem = f"does not fit the model: expected {dict(shapes)}, found {found}"
+        raise DataError(problem, path=path)
     return tensors
 
 
 def _fits(found: Tuple[int, ...], expected: Tuple[Optional[int], ...]) -> bool:
-    return len(found) == len(expected) and all(
-        wanted in (size, None) for size, wanted in zip(found, expected)
-    )
+    pairs = zip(expected, found)
+    return len(found) == len(expected) and all(want in (n, None) for want, n in pairs)

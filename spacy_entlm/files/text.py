@@ -1,29 +1,27 @@
 """Lines of text files, packed or not, and which file of a folder is meant."""
 
 import gzip
-import io
 import lzma
+import re
 import zlib
+from io import TextIOWrapper
 from pathlib import Path
-from typing import IO, Iterable, Iterator, Optional, Tuple, cast
+from typing import IO, Any, Dict, Iterable, Iterator, Optional, Tuple
 
 from .errors import DataError
 
-PACKED = (".xz", ".gz")
+PACKED: Dict[str, Any] = {".xz": lzma.open, ".gz": gzip.open}
 _UNPACK_ERRORS = (lzma.LZMAError, zlib.error, gzip.BadGzipFile, EOFError)
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-_BLANKS = (" ", "\t")
+# What bytes that are no UTF-8 become with "surrogateescape".
+_NO_UTF8 = re.compile("[\udc80-\udcff]")
 
 # A line of a file with its number, counted from 1.
 Line = Tuple[int, str]
 
 
 def unpacked_extension(path: Path) -> str:
-    """Tell what a file holds from its name.
-
-    path (Path): The file.
-    RETURNS (str): Its extension in lower case, without that of the packing.
-    """
+    """The extension of a file in lower case, without that of the packing."""
     if path.suffix.lower() in PACKED:
         path = path.with_suffix("")
     return path.suffix.lower()
@@ -32,7 +30,7 @@ def unpacked_extension(path: Path) -> str:
 def find_part(folder: Path, stem: str, extensions: Iterable[str]) -> Optional[Path]:
     """Find the file of a folder that has a name, whatever its form.
 
-    folder (Path): The folder. stem (str): The name without its extension.
+    stem (str): The name without its extension.
     extensions (Iterable[str]): Those that are read; each may be packed, too.
     RETURNS (Optional[Path]): The file, None if there is none.
     RAISES (DataError): If there are several.
@@ -41,17 +39,13 @@ def find_part(folder: Path, stem: str, extensions: Iterable[str]) -> Optional[Pa
     found = [folder / name for name in names if (folder / name).is_file()]
     if len(found) > 1:
         listed = ", ".join(path.name for path in found)
-        raise DataError(
-            f"has several files for one part ({listed}): keep one of them", path=folder
-        )
+        problem = f"has several files for one part ({listed}): keep one of them"
+        raise DataError(problem, path=folder)
     return found[0] if found else None
 
 
 def check_file(path: Path) -> None:
-    """Check that there is a file to read.
-
-    RAISES (DataError): If there is none, or a folder or a device in its place.
-    """
+    """RAISES (DataError): If there is no file, or a folder or a device in its place."""
     if path.is_dir():
         raise DataError("is a folder: name a file in it", path=path)
     if not path.exists():
@@ -61,10 +55,8 @@ def check_file(path: Path) -> None:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The whole content of a file, as it lies there.
-
-    RAISES (DataError): If it cannot be read.
-    """
+    """The content of a file as it lies there. RAISES (DataError): If it cannot be
+    read."""
     check_file(path)
     try:
         return path.read_bytes()
@@ -86,43 +78,32 @@ def read_lines(path: Path, *, longest: Optional[int] = None) -> Iterator[Line]:
     check_file(path)
     number = 0
     try:
-        with _open_packed(path, "rb") as file_:
-            encoding = _encoding(path)
-            text = io.TextIOWrapper(cast(IO[bytes], file_), encoding=encoding)
+        with open_packed(path, "rb") as file_:
+            marked = file_.read(2) in _UTF16_MARKS
+        form = ("utf-16", "strict") if marked else ("utf-8-sig", "surrogateescape")
+        with TextIOWrapper(open_packed(path, "rb"), *form) as text:
             for number, line in _split(text, longest):
+                if found := _NO_UTF8.search(line):
+                    offset = len(line[: found.start()].encode())
+                    byte = f"byte {ord(found[0]) - 0xDC00:#04x} at offset {offset}"
+                    problem = f"not UTF-8: {byte} of the line. Save the file as UTF-8"
+                    raise DataError(problem, path=path, line=number)
                 yield number, line
     except UnicodeDecodeError as error:
-        raise _undecodable(path, error) from error
+        raise DataError("no UTF-16 text. Save the file as UTF-8", path=path) from error
     except _UNPACK_ERRORS as error:
-        raise DataError(
-            f"cannot be unpacked after line {number} ({error}): fetch or pack the "
-            "file again",
-            path=path,
-        ) from error
+        problem = f"cannot be unpacked after line {number} ({error}): "
+        raise DataError(f"{problem}fetch or pack the file again", path=path) from error
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror})", path=path) from error
 
 
-def open_packed(path: Path) -> IO[bytes]:
-    """Open a file to write bytes, which are packed if its name ends in .xz or .gz."""
-    return _open_packed(path, "wb")
+def open_packed(path: Path, mode: str = "wb") -> IO[bytes]:
+    """Open a file of bytes, which are packed if its name ends in .xz or .gz."""
+    return PACKED.get(path.suffix.lower(), open)(path, mode)
 
 
-def _open_packed(path: Path, mode: str) -> IO[bytes]:
-    suffix = path.suffix.lower()
-    if suffix == ".xz":
-        return cast(IO[bytes], lzma.open(path, mode))
-    if suffix == ".gz":
-        return cast(IO[bytes], gzip.open(path, mode))
-    return cast(IO[bytes], path.open(mode))
-
-
-def _encoding(path: Path) -> str:
-    with _open_packed(path, "rb") as file_:
-        return "utf-16" if file_.read(2) in _UTF16_MARKS else "utf-8-sig"
-
-
-def _split(text: io.TextIOWrapper, longest: Optional[int]) -> Iterator[Line]:
+def _split(text: TextIOWrapper, longest: Optional[int]) -> Iterator[Line]:
     number, rest = 1, ""
     while part := text.readline(-1 if longest is None else longest - len(rest)):
         line, rest = rest + part, ""
@@ -132,25 +113,8 @@ def _split(text: io.TextIOWrapper, longest: Optional[int]) -> Iterator[Line]:
         elif longest is None or len(line) < longest:
             rest = line
         else:
-            cut = max(line.rfind(blank) for blank in _BLANKS) + 1 or longest
+            cut = max(line.rfind(" "), line.rfind("\t")) + 1 or longest
             yield number, line[:cut]
             rest = line[cut:]
     if rest:
         yield number, rest
-
-
-def _undecodable(path: Path, error: UnicodeDecodeError) -> DataError:
-    if error.encoding.startswith("utf-16"):
-        return DataError("no UTF-16 text. Save the file as UTF-8", path=path)
-    with _open_packed(path, "rb") as file_:
-        for number, line in enumerate(file_, 1):
-            try:
-                line.decode("utf8")
-            except UnicodeDecodeError as found:
-                return DataError(
-                    f"not UTF-8: byte {line[found.start]:#04x} at offset "
-                    f"{found.start} of the line. Save the file as UTF-8",
-                    path=path,
-                    line=number,
-                )
-    return DataError("not UTF-8. Save the file as UTF-8", path=path)

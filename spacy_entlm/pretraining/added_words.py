@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List
 
@@ -27,9 +27,8 @@ def add_words(
 
     masked_lm (MaskedLM): Changed in place. A new row is the mean of the rows of the
         pieces that made up the word.
-    lines (Iterable[str]): The text. n_words (int): How many words, at most.
-    lexicon (Iterable[Path]): Files with names: their words, where the text has them,
-        come before others.
+    n_words (int): How many words of the text's lines, at most.
+    lexicon (Iterable[Path]): Files with names, whose words come before others.
     RETURNS (Dict[str, Any]): The sizes of the vocabulary, and the first new words.
     RAISES (DataError): If a lexicon cannot be read.
     """
@@ -49,13 +48,10 @@ def add_words(
     counts = {w: n for w, n in Counter(words(lines)).items() if n >= MIN_COUNT}
     # In byte-level BPE a blank is part of the word behind it.
     blank = " " if pieces("a a") != 2 * pieces("a") else ""
-    sources: Dict[str, List[int]] = {}
-    for word in sorted(counts, key=lambda word: (word not in names, -counts[word])):
-        ids = pieces(blank + word)
-        if len(ids) >= MIN_PIECES and unknown not in ids:
-            sources[word] = ids
-        if len(sources) == n_words:
-            break
+    ordered = sorted(counts, key=lambda word: (word not in names, -counts[word]))
+    split = ((word, pieces(blank + word)) for word in ordered)
+    fit = (x for x in split if len(x[1]) >= MIN_PIECES and unknown not in x[1])
+    sources = dict(islice(fit, n_words))
     n_before = len(tokenizer)
     form = {"single_word": True, "lstrip": bool(blank)}
     tokenizer.add_tokens([AddedToken(word, **form) for word in sources])

@@ -3,7 +3,7 @@
 import shutil
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import List, Tuple
+from typing import Any, List, Tuple
 
 import torch
 from safetensors import SafetensorError
@@ -18,17 +18,12 @@ from ..files.json_lines import dump_json, read_json
 PREFIX = "checkpoint-"
 STATE_FILE = "state.json"
 OPTIMIZER_FILE = "optimizer.safetensors"
-BETAS, EPSILON, WEIGHT_DECAY = (0.9, 0.999), 1e-8, 0.01
 
 
 @dataclass
 class State:
-    """How far a training is. Its random numbers depend on the seed and the step, so
-    there is no more to it.
-
-    step (int): Updates. pieces (int): Pieces read. seconds (float): Of training.
-    losses (List): [step, mean loss since the one before], at each checkpoint.
-    """
+    """How far a training is: updates, pieces read, seconds, and at each checkpoint
+    [step, mean loss since the one before]. Random numbers depend on seed and step."""
 
     step: int = 0
     pieces: int = 0
@@ -37,28 +32,19 @@ class State:
 
 
 def make_optimizer(module: torch.nn.Module) -> torch.optim.Optimizer:
-    """AdamW whose update is one pass over each parameter; biases and the scales of
-    layer norms do not decay.
-
-    module (Module): The model, in float32.
-    """
+    """AdamW of a model in float32, whose update is one pass over each parameter;
+    biases and the scales of layer norms do not decay."""
     parameters = [p for p in module.parameters() if p.requires_grad]
     matrices = [p for p in parameters if p.dim() > 1]
     others = [p for p in parameters if p.dim() <= 1]
-    groups = [
-        {"params": matrices, "weight_decay": WEIGHT_DECAY},
-        {"params": others, "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(groups, lr=0.0, betas=BETAS, eps=EPSILON, fused=True)
+    groups: List[Any] = [{"params": matrices}, {"params": others, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=0.0, fused=True)
 
 
 def save_checkpoint(
     folder: Path, masked_lm: MaskedLM, optimizer: torch.optim.Optimizer, state: State
 ) -> None:
-    """Write a checkpoint, and only then remove the one before.
-
-    folder (Path): Of the checkpoints.
-    """
+    """Write a checkpoint to a folder of them, and only then remove the one before."""
     target = folder / f"{PREFIX}{state.step:09}"
     shutil.rmtree(target, ignore_errors=True)
     with new_folder(target) as new:
@@ -82,16 +68,14 @@ def find_checkpoints(folder: Path) -> List[Path]:
 def load_checkpoint(
     folder: Path, device: torch.device
 ) -> Tuple[MaskedLM, torch.optim.Optimizer, State]:
-    """Read the last checkpoint.
+    """Read the last checkpoint in a folder; the model goes to the device.
 
-    folder (Path): Of the checkpoints. device (torch.device): Where the model goes.
     RAISES (DataError): If there is none, or it is damaged.
     """
     found = find_checkpoints(folder)
     if not found:
-        raise DataError(
-            "holds no checkpoint any more: begin again with --overwrite", path=folder
-        )
+        problem = "holds no checkpoint any more: begin again with --overwrite"
+        raise DataError(problem, path=folder)
     path = found[0]
     masked_lm = load_masked_lm(path, strict=True).to(device)
     optimizer = make_optimizer(masked_lm)
@@ -103,9 +87,7 @@ def load_checkpoint(
             whole["state"].setdefault(int(number), {})[name] = tensor
         optimizer.load_state_dict(whole)
     except (OSError, ValueError, TypeError, SafetensorError) as error:
-        raise DataError(
-            f"the checkpoint is damaged ({type(error).__name__}: {error}): begin "
-            f"again with --overwrite",
-            path=path,
-        ) from error
+        reason = f"{type(error).__name__}: {error}"
+        problem = f"the checkpoint is damaged ({reason}): begin again with --overwrite"
+        raise DataError(problem, path=path) from error
     return masked_lm, optimizer, state

@@ -2,31 +2,25 @@
 
 import math
 import re
-from typing import Any, Callable, Dict, Iterable, List, Tuple
+from typing import Any, Dict, Iterable, List, Tuple
 
 import numpy as np
 import torch
+from tqdm import tqdm
 
 from ..backbones.masked_lm import MaskedLM
-from .masking import score_masked
+from .batches import score_masked
 from .pieces import hash_share
 from .settings import MASK_SHARE
 
 WORD = re.compile(r"\S+")
 
 
-def evaluate(
-    masked_lm: MaskedLM,
-    lines: List[str],
-    length: int,
-    *,
-    count: Callable[[int], object] = lambda n: None,
-) -> Dict[str, Any]:
+def evaluate(masked_lm: MaskedLM, lines: List[str], length: int) -> Dict[str, Any]:
     """Measure a masked LM on held-out lines, in float32. 15 % of the words are hidden
     as a whole, the same ones whatever the model and its vocabulary are.
 
-    masked_lm (MaskedLM): The model. lines (List[str]): The lines.
-    length (int): Pieces of a sequence. count (Callable): Told of pieces read.
+    length (int): Pieces of a sequence.
     RETURNS (Dict[str, Any]): `loss`, the mean of the hidden pieces, in nats;
         `accuracy`, how many of them are the model's first choice; `perplexity`, of a
         piece; `perplexity_per_character`, of the hidden words' letters, and
@@ -47,7 +41,8 @@ def evaluate(
     was_training = masked_lm.training
     masked_lm.eval()
     try:
-        for start in range(0, len(pieces), body):
+        starts = range(0, len(pieces), body)
+        for start in tqdm(starts, "Measuring", leave=False, disable=None):
             read, masked = pieces[start : start + body], hidden[start : start + body]
             ids = [*prefix, *np.where(masked, mask_id, read), *suffix]
             places = np.flatnonzero(masked)
@@ -58,7 +53,6 @@ def evaluate(
             targets = read[places]
             losses[start + places] = -log_probs[range(len(places)), targets]
             hits[start + places] = log_probs.argmax(-1) == targets
-            count(len(read))
     finally:
         masked_lm.train(was_training)
     loss = float(losses[hidden].mean())

@@ -9,10 +9,9 @@ from typing import Any, Collection, Dict, Iterator, List, Optional
 from ..backbones.masked_lm import MaskedLM
 from ..backbones.recommended import PRETRAIN_FILE
 from ..files.errors import DataError
-from ..files.file import replace_file
+from ..files.file import lock_file, replace_file
 from ..files.folder import write_folder
 from ..files.json_lines import dump_json, read_json
-from ..files.lock import lock_file
 
 UNFINISHED = ".unfinished"
 RUN_FILE = "run.json"
@@ -21,8 +20,7 @@ LOCK_FILE = ".lock"
 RUN_KEY = "run"
 # What such a folder may hold: nothing else is ever removed with it.
 OURS = re.compile(
-    r"run\.json|\.run\.[0-9a-f]{8}\.json|\.lock"
-    r"|\.?checkpoint-\d{9}(/[^/]+)?"
+    r"run\.json|\.run\.[0-9a-f]{8}\.json|\.lock|\.?checkpoint-\d{9}(/[^/]+)?"
 )
 # Settings that a run that goes on may be given anew, and those that change nothing.
 CHANGEABLE = ("steps", "epochs", "minutes", "precision", "half", "few_shot_learn_rate")
@@ -31,10 +29,8 @@ Facts = Dict[str, Any]
 
 
 class RunFolder:
-    """Where a run keeps its checkpoints until the model is whole.
-
-    out (Path): The model folder to be. The run's own is OUT.unfinished beside it.
-    """
+    """Where a run keeps its checkpoints until the model in OUT is whole:
+    OUT.unfinished beside it."""
 
     def __init__(self, out: Path):
         self.out = out.absolute()
@@ -43,9 +39,7 @@ class RunFolder:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other runs out. At the end the folder goes, unless a run is begun.
-
-        RAISES (DataError): If another run is at work.
-        """
+        RAISES (DataError): If another run is at work."""
         with lock_file(self.path / LOCK_FILE, self.out):
             try:
                 yield
@@ -61,9 +55,8 @@ class RunFolder:
     def claim(self, given: Facts, *, resume: bool, overwrite: bool) -> Optional[Facts]:
         """Make room for a new run, unless one goes on or is finished.
 
-        given (Facts): What the run is given. resume (bool): Whether a begun run goes
-            on. overwrite (bool): Whether OUT may be replaced, and a begun run given
-            up: with `resume`, those that were given something else.
+        given (Facts): What the run is given. resume, overwrite (bool): As in
+            `Pretraining.run`.
         RETURNS (Optional[Facts]): What is noted of the run that goes on, or, if none
             is begun, of the model that is finished; None: a new run.
         RAISES (DataError): If OUT or a run would be lost.
@@ -85,12 +78,10 @@ class RunFolder:
             raise DataError(f"{problem}, or begin again with --overwrite", path=path)
         for path in self.path.rglob("*"):
             if not self._is_ours(path):
-                raise DataError(
-                    f"is needed for the run, and holds {path.name}, which is none of "
-                    "its files: move it away, or choose another OUT",
-                    path=self.path,
-                )
-        self._clear(keep=[LOCK_FILE])
+                holds = f"is needed for the run, and holds {path.name}, which is none "
+                problem = f"{holds}of its files: move it away, or choose another OUT"
+                raise DataError(problem, path=self.path)
+        self._clear(keep=LOCK_FILE)
         return None
 
     def _noted(self) -> Optional[Facts]:
@@ -119,49 +110,33 @@ class RunFolder:
         (self.path / RUN_FILE).unlink()
 
     def _is_ours(self, path: Path) -> bool:
-        name = path.relative_to(self.path).as_posix()
-        return OURS.fullmatch(name) is not None
+        return OURS.fullmatch(path.relative_to(self.path).as_posix()) is not None
 
-    def _clear(self, keep: Collection[str] = ()) -> None:
+    def _clear(self, keep: str = "") -> None:
         """Remove what runs have written, and nothing else."""
         paths = sorted(self.path.rglob("*"), reverse=True)
-        ours = [p for p in paths if self._is_ours(p) and p.name not in keep]
+        ours = [p for p in paths if self._is_ours(p) and p.name != keep]
         for path in [*ours, self.path]:
             with suppress(OSError):  # a folder that is not empty
                 path.rmdir() if path.is_dir() else path.unlink()
 
 
 def check_model_folder(out: Path, *, overwrite: bool) -> None:
-    """Check that a model may be written to a folder.
-
-    RAISES (DataError): If something would be lost.
-    """
+    """RAISES (DataError): If something would be lost by writing a model there."""
     if out.is_file():
         raise DataError("is a file: name a folder for the model", path=out)
     if not out.exists() or not any(out.iterdir()):
         return
     if not overwrite:
-        raise DataError(
-            "exists: choose another folder, or replace it with --overwrite", path=out
-        )
+        problem = "exists: choose another folder, or replace it with --overwrite"
+        raise DataError(problem, path=out)
     if not (out / PRETRAIN_FILE).is_file():
-        raise DataError(
-            f"was not written by this command (it has no {PRETRAIN_FILE}): remove it "
-            "yourself, or choose another folder",
-            path=out,
-        )
+        problem = f"was not written by this command (it has no {PRETRAIN_FILE}): "
+        raise DataError(f"{problem}remove it, or choose another folder", path=out)
 
 
-def write_model(
-    masked_lm: MaskedLM, report: Facts, out: Path, *, half: bool = False
-) -> None:
-    """Write a model folder with its pretrain.json.
-
-    masked_lm (MaskedLM): The model. report (Facts): What is to be known of it.
-    out (Path): The folder. half (bool): Whether the weights become float16.
-    """
-    if half:
-        masked_lm.half()
+def write_model(masked_lm: MaskedLM, report: Facts, out: Path) -> None:
+    """Write a model folder with its report as pretrain.json."""
     with write_folder(out.absolute()) as new:
         masked_lm.save(new)
         (new / PRETRAIN_FILE).write_bytes(dump_json(report))

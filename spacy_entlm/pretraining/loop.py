@@ -12,9 +12,9 @@ from torch.nn.functional import cross_entropy
 from ..backbones.masked_lm import MaskedLM
 from ..files.errors import DataError
 from ..model.precision import DTYPES, autocast
+from ..training.schedule import learn_rate_for_width
+from .batches import MASKS, Masker, PackedSequences, score_masked
 from .checkpoint import State
-from .masking import Masker, score_masked
-from .sequences import MASKS, PackedSequences
 from .settings import Settings
 
 GRADIENT_NORM = 1.0
@@ -30,11 +30,8 @@ class Training:
     """A training.
 
     masked_lm (MaskedLM): The model, on its device, in float32.
-    optimizer (Optimizer): Its optimizer.
-    sequences (PackedSequences), masker (Masker): Its data.
-    settings (Settings): With a number of steps, or minutes.
-    learn_rate (float): The highest.
-    save (Callable): Writes a checkpoint.
+    optimizer (Optimizer), sequences (PackedSequences): Its optimizer and its data.
+    settings (Settings): How it is done. save (Callable): Writes a checkpoint.
     report (Callable): Shows the step, the share of the training that is done, the mean
         loss since the last checkpoint, and pieces per second.
     """
@@ -42,11 +39,20 @@ class Training:
     masked_lm: MaskedLM
     optimizer: torch.optim.Optimizer
     sequences: PackedSequences
-    masker: Masker
     settings: Settings
-    learn_rate: float
     save: Callable[[State], None]
     report: Callable[[int, float, float, float], None]
+
+    def __post_init__(self) -> None:
+        settings, width = self.settings, self.masked_lm.width
+        self.masker = Masker(self.masked_lm.tokenizer, settings.mask_share)
+        self.learn_rate = settings.learn_rate or learn_rate_for_width(width)
+        self.steps, epochs = settings.steps, settings.epochs
+        if epochs is None and self.steps is None and settings.minutes is None:
+            epochs = 1
+        if epochs is not None:
+            most = math.ceil(epochs * self.sequences.n_sequences / settings.batch_size)
+            self.steps = min(most, self.steps or most)
 
     def run(self, state: State) -> None:
         """Train to the end, from where the state stands; it is changed in place.
@@ -94,7 +100,7 @@ class Training:
 
     def done(self, step: float, seconds: float) -> float:
         """Share of the training that is over: of its steps, or of its time."""
-        steps, minutes = self.settings.steps, self.settings.minutes
+        steps, minutes = self.steps, self.settings.minutes
         of_steps = 0.0 if steps is None else step / max(steps, 1)
         of_time = 0.0 if minutes is None else seconds / (minutes * SECONDS_PER_MINUTE)
         return max(of_steps, of_time)

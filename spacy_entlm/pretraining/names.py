@@ -2,6 +2,7 @@
 says a label word of the name's class (the objective of EntLM)."""
 
 import random
+from heapq import nlargest
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
 
@@ -51,8 +52,8 @@ def learn_names(
     label (Optional[str]): Class of names that have none, as in a plain list.
     lang (str): Language whose tokenizer and stop words are used.
     seed (int): Of the choice of the sentences and of their order.
-    mixed_precision (bool): Whether to train so; on a GPU it is faster.
-    overwrite (bool): Whether a model may be replaced. echo (Callable): Shows a line.
+    mixed_precision (bool), overwrite (bool): Whether to train so, which is faster on a
+        GPU, and whether a model may be replaced. echo (Callable): Shows a line.
     RETURNS (Dict[str, Any]): What pretrain.json says.
     RAISES (ValueError): If anything given cannot be used.
     """
@@ -70,10 +71,8 @@ def learn_names(
     marked = _mark(files, nlp, lexicon, label)
     chosen = _draw(marked, sentences + WATCHED, random.Random(seed))
     if len(chosen) < 2:
-        raise DataError(
-            "The text has fewer than two sentences with a name of the lexicon: give "
-            "more text, or another lexicon"
-        )
+        problem = "The text has fewer than two sentences with a name of the lexicon"
+        raise DataError(f"{problem}: give more text, or another lexicon")
     n_watched = min(WATCHED, max(1, len(chosen) // 3))
     watched, learned = chosen[:n_watched], chosen[n_watched:][:sentences]
     n_names = sum(len(doc.ents) for doc in learned)
@@ -114,11 +113,4 @@ def _mark(
 
 def _draw(docs: Iterable[Doc], size: int, rng: random.Random) -> List[Doc]:
     """Draw some of a stream of Docs, each with the same chance, in random order."""
-    chosen: List[Doc] = []
-    for number, doc in enumerate(docs):
-        if number < size:
-            chosen.append(doc)
-        elif (place := rng.randrange(number + 1)) < size:
-            chosen[place] = doc
-    rng.shuffle(chosen)
-    return chosen
+    return nlargest(size, docs, key=lambda _: rng.random())

@@ -1,10 +1,10 @@
 """A text's word pieces, and its lines that are kept for measuring."""
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Callable, Dict, Iterable, List
+from typing import Dict, Iterable, List
 
 import numpy as np
 
@@ -25,10 +25,8 @@ HASH_BYTES = 6
 
 
 def find_texts(paths: Iterable[Path]) -> List[Path]:
-    """Find the files with text.
+    """The files with text among paths, which may be data folders with `unlabeled.*`.
 
-    paths (Iterable[Path]): Text files, and data folders that hold `unlabeled.*`.
-    RETURNS (List[Path]): The files.
     RAISES (DataError): If a folder has no such file or several, or a file is missing
         or of an unknown form.
     """
@@ -37,11 +35,9 @@ def find_texts(paths: Iterable[Path]) -> List[Path]:
         is_folder = path.is_dir()
         found = find_part(path, UNLABELED, TEXT_EXTENSIONS) if is_folder else path
         if found is None:
-            raise DataError(
-                f"has no {UNLABELED}.txt, .jsonl (packed with .xz or .gz or not) or "
-                ".spacy: add it, or name files with text",
-                path=path,
-            )
+            forms = ".txt, .jsonl (packed with .xz or .gz or not) or .spacy"
+            problem = f"has no {UNLABELED}{forms}: add it, or name files with text"
+            raise DataError(problem, path=path)
         files.append(found)
     if not files:
         raise DataError("Give at least one file with text")
@@ -49,18 +45,9 @@ def find_texts(paths: Iterable[Path]) -> List[Path]:
     return files
 
 
-def is_held_out(text: str, share: float) -> bool:
-    """Whether a line belongs to the part that is kept for measuring.
-
-    text (str): The line; equal lines are always in the same part.
-    share (float): Size of that part, from 0 to 1.
-    """
-    return hash_share(text) < share
-
-
 def hash_share(text: str) -> float:
     """A number from 0 to below 1 that depends on the text and on nothing else: not on
-    the order of lines, a seed, or the model."""
+    the order of lines, a seed, or the model. Lines below a share are held out."""
     data = text.encode("utf8", "surrogatepass")
     digest = hashlib.blake2b(data, digest_size=HASH_BYTES, key=HELD_OUT_SALT).digest()
     return int.from_bytes(digest, "big") / 256**HASH_BYTES
@@ -76,22 +63,14 @@ class Pieces:
     """
 
     train: np.ndarray
-    held_out: List[str] = field(default_factory=list)
-    sizes: Dict[str, int] = field(default_factory=dict)
+    held_out: List[str]
+    sizes: Dict[str, int]
 
 
-def split_text(
-    lines: Iterable[str],
-    masked_lm: MaskedLM,
-    *,
-    held_out: float,
-    count: Callable[[int], object] = lambda n: None,
-) -> Pieces:
+def split_text(lines: Iterable[str], masked_lm: MaskedLM, *, held_out: float) -> Pieces:
     """Split a text into pieces.
 
-    lines (Iterable[str]): The text. masked_lm (MaskedLM): Whose tokenizer is used.
     held_out (float): Share of the lines that is kept for measuring.
-    count (Callable): Told of pieces that were made.
     RAISES (DataError): If there is no text.
     """
     tokenizer, end = masked_lm.tokenizer, masked_lm.special_pieces()[1]
@@ -106,7 +85,7 @@ def split_text(
         found = [encoding.ids for encoding in encode(batch, add_special_tokens=False)]
         # Some letters are none to a tokenizer: lines of these alone are left out.
         for line, ids in zip(batch, found):
-            if ids and not is_held_out(line, held_out):
+            if ids and hash_share(line) >= held_out:
                 training.append([*ids, *end])
                 sizes["characters"] += len(line)
             elif ids and n_kept < MAX_HELD_OUT_CHARS:
@@ -115,7 +94,6 @@ def split_text(
         parts.append(np.fromiter(chain.from_iterable(training), dtype))
         sizes["lines"] += len(training)
         sizes["unknown"] += int((parts[-1] == tokenizer.unk_token_id).sum())
-        count(len(parts[-1]))
     if not kept and not sizes["lines"]:
         raise DataError("The text holds no words: give files with text in them")
     train = np.concatenate(parts)

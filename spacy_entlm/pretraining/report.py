@@ -13,6 +13,14 @@ from ..files.text import check_file
 
 LIBRARIES = ("torch", "transformers", "tokenizers", "numpy")
 HASH_BYTES, BLOCK_BYTES = 8, 1 << 20
+# Of a measure: its name for people, its key, a factor, and digits.
+MEASURES = (
+    ("loss", "loss", 1, 3),
+    ("masked pieces right, %", "accuracy", 100, 2),
+    ("masked words right, %", "word_accuracy", 100, 2),
+    ("perplexity of a piece", "perplexity", 1, 2),
+    ("perplexity of a character", "perplexity_per_character", 1, 4),
+)
 
 
 def describe_files(paths: Iterable[Path]) -> List[Dict[str, Any]]:
@@ -33,10 +41,7 @@ def describe_files(paths: Iterable[Path]) -> List[Dict[str, Any]]:
 
 
 def describe_backbone(backbone: str) -> Dict[str, Any]:
-    """What is noted of a backbone: its name, and for a folder its weights.
-
-    backbone (str): A folder, a hub name, or what `resolve_backbone` knows.
-    """
+    """The name of a backbone, and for a folder its weights."""
     folder, path = Path(resolve_backbone(backbone)), Path(backbone)
     weights = sorted(folder.glob("*.safetensors")) if folder.is_dir() else []
     name = path.resolve().name if path.exists() else backbone
@@ -60,21 +65,12 @@ def versions() -> Dict[str, str]:
 
 
 def describe_measures(after: Dict[str, Any], before: Dict[str, Any]) -> List[str]:
-    """Lines with what was measured on held-out text.
-
-    before (Dict[str, Any]): The same before the training, empty if there was none.
-    """
+    """Lines with what was measured on held-out text, after and before a training;
+    `before` may be empty."""
     if after.get("loss") is None:
         return ["Too little text is held out (--held-out): nothing was measured"]
-    rows = [
-        ("loss", "loss", 1, 3),
-        ("masked pieces right, %", "accuracy", 100, 2),
-        ("masked words right, %", "word_accuracy", 100, 2),
-        ("perplexity of a piece", "perplexity", 1, 2),
-        ("perplexity of a character", "perplexity_per_character", 1, 4),
-    ]
     lines = [f"On {after['characters']:,} characters of held-out text:"]
-    for name, key, factor, digits in rows:
+    for name, key, factor, digits in MEASURES:
         line = f"  {name:<26}{factor * after[key]:>10.{digits}f}"
         if before.get(key) is not None:
             line += f"  (before: {factor * before[key]:.{digits}f})"

@@ -1,6 +1,5 @@
 """A pre-training, from text files to a model folder."""
 
-import math
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,14 +15,13 @@ from ..backbones.names import ENTLM_MINI, resolve_backbone
 from ..backbones.recommended import LEARN_RATE_KEY
 from ..corpus.texts import read_texts
 from ..files.errors import DataError
-from ..training.schedule import learn_rate_for_width
 from .added_words import add_words
+from .batches import PackedSequences
 from .checkpoint import State, load_checkpoint, make_optimizer, save_checkpoint
 from .evaluation import evaluate
 from .folder import RunFolder, write_model
 from .loop import Training
-from .masking import Masker
-from .pieces import Pieces, find_texts, is_held_out, split_text
+from .pieces import Pieces, find_texts, hash_share, split_text
 from .report import (
     describe_backbone,
     describe_files,
@@ -31,7 +29,6 @@ from .report import (
     recommendations,
     versions,
 )
-from .sequences import PackedSequences
 from .settings import DEFAULT_LENGTH, Settings
 
 BAR = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
@@ -92,7 +89,7 @@ class Pretraining:
             **describe_backbone(self.backbone),
             "text": describe_files(self.text),
             "lexicon": describe_files(self.settings.lexicon),
-            "settings": self.settings.model_dump(exclude={"lexicon"}),
+            "settings": self.settings.model_dump(),
         }
 
     def _begin(self, folder: RunFolder, given: Dict[str, Any]) -> Pieces:
@@ -103,19 +100,18 @@ class Pretraining:
             raise DataError(f"--length {length}: the model takes at most {n_most}")
         facts, share = {**given, "vocabulary": None}, self.settings.held_out
         if self.settings.add_vocab:
-            lines = (x for x in read_texts(self.text) if not is_held_out(x, share))
+            lines = (x for x in read_texts(self.text) if hash_share(x) >= share)
             facts["vocabulary"] = add_words(
                 masked_lm, lines, self.settings.add_vocab, self.settings.lexicon
             )
         pieces, facts["held_out_before"] = self._split(masked_lm), {}
         if self.settings.steps != 0:
             if not len(pieces.train):
-                raise DataError(
-                    f"All {len(pieces.held_out)} lines of the text are held out: give "
-                    f"more text, or a smaller --held-out than {share}"
-                )
+                problem = f"All {len(pieces.held_out)} lines of the text are held out: "
+                then = f"give more text, or a smaller --held-out than {share}"
+                raise DataError(problem + then)
             masked_lm.to(self._device)
-            facts["held_out_before"] = self._evaluate(masked_lm, pieces)
+            facts["held_out_before"] = evaluate(masked_lm, pieces.held_out, length)
         save_checkpoint(folder.path, masked_lm, make_optimizer(masked_lm), State())
         folder.begin({**facts, **recommendations(self.backbone)})
         return pieces
@@ -124,46 +120,41 @@ class Pretraining:
         """Train to the end, and write the model. RETURNS: its report."""
         masked_lm, optimizer, state = load_checkpoint(folder.path, self._device)
         pieces = pieces or self._split(masked_lm)
-        settings = self.settings.model_dump(exclude={"lexicon"})
-        report = {**folder.read(), "settings": settings}
+        report = {**folder.read(), "settings": self.settings.model_dump()}
         if self.settings.steps != 0:
-            if state.step:
-                self.echo(f"Going on at step {state.step:,}")
-            with progress(desc="Training", total=1.0, bar_format=BAR) as bar:
-                training = self._training(folder, masked_lm, optimizer, pieces, bar)
-                # What is left takes no longer for what was done before.
-                bar.initial = bar.n = training.done(state.step, state.seconds)
-                training.run(state)
-            report["pretraining_learn_rate"] = training.learn_rate
-            report["sequence_pieces"] = training.sequences.length
+            report |= self._update(folder, masked_lm, optimizer, state, pieces)
         if self.settings.half:
             masked_lm.half().float()  # what is stored is what is measured
-        report["held_out"] = self._evaluate(masked_lm, pieces)
-        seconds = max(state.seconds, 1e-9)
+        length = self._length(masked_lm)
+        report["held_out"] = evaluate(masked_lm, pieces.held_out, length)
+        if self.settings.half:
+            masked_lm.half()
         report |= {
             "parameters": sum(p.numel() for p in masked_lm.parameters()),
             "device": self._device.type,
             "steps": state.step,
             "pieces_seen": state.pieces,
             "seconds": round(state.seconds, 3),
-            "pieces_per_second": round(state.pieces / seconds, 1),
+            "pieces_per_second": round(state.pieces / max(state.seconds, 1e-9), 1),
             "losses": state.losses,
             "corpus": pieces.sizes,
             "versions": versions(),
         }
         if self.settings.few_shot_learn_rate is not None:
             report[LEARN_RATE_KEY] = self.settings.few_shot_learn_rate
-        write_model(masked_lm, report, self.out, half=self.settings.half)
+        write_model(masked_lm, report, self.out)
         return report
 
-    def _training(
+    def _update(
         self,
         folder: RunFolder,
         masked_lm: MaskedLM,
         optimizer: torch.optim.Optimizer,
+        state: State,
         pieces: Pieces,
-        bar: Any,
-    ) -> Training:
+    ) -> Dict[str, Any]:
+        """All steps that are left. RETURNS: facts about them."""
+
         def save(state: State) -> None:
             save_checkpoint(folder.path, masked_lm, optimizer, state)
             if bar.disable:
@@ -174,42 +165,24 @@ class Pretraining:
             bar.set_postfix_str(values, False)
             bar.update(min(done, 1.0) - bar.n)
 
-        around, seed = masked_lm.special_pieces(), self.settings.seed
-        length, width = self._length(masked_lm), masked_lm.width
-        sequences = PackedSequences(pieces.train, length, *around, seed)
-        return Training(
-            masked_lm=masked_lm,
-            optimizer=optimizer,
-            sequences=sequences,
-            masker=Masker(masked_lm.tokenizer, self.settings.mask_share),
-            settings=self._with_steps(sequences.n_sequences),
-            learn_rate=self.settings.learn_rate or learn_rate_for_width(width),
-            save=save,
-            report=show,
-        )
+        if state.step:
+            self.echo(f"Going on at step {state.step:,}")
+        around, length = masked_lm.special_pieces(), self._length(masked_lm)
+        packed = PackedSequences(pieces.train, length, *around, self.settings.seed)
+        training = Training(masked_lm, optimizer, packed, self.settings, save, show)
+        with progress(desc="Training", total=1.0, bar_format=BAR) as bar:
+            # What is left takes no longer for what was done before.
+            bar.initial = bar.n = training.done(state.step, state.seconds)
+            training.run(state)
+        rate = training.learn_rate
+        return {"pretraining_learn_rate": rate, "sequence_pieces": packed.length}
 
     def _split(self, masked_lm: MaskedLM) -> Pieces:
-        share, lines = self.settings.held_out, read_texts(self.text)
-        with progress(desc="Splitting the text", unit="piece") as bar:
-            return split_text(lines, masked_lm, held_out=share, count=bar.update)
-
-    def _evaluate(self, masked_lm: MaskedLM, pieces: Pieces) -> Dict[str, Any]:
-        length = self._length(masked_lm)
-        with progress(desc="Measuring", unit="piece") as bar:
-            return evaluate(masked_lm, pieces.held_out, length, count=bar.update)
+        lines = progress(read_texts(self.text), "Splitting the text", unit="line")
+        return split_text(lines, masked_lm, held_out=self.settings.held_out)
 
     def _length(self, masked_lm: MaskedLM) -> int:
         return self.settings.length or min(DEFAULT_LENGTH, masked_lm.max_pieces)
-
-    def _with_steps(self, n_sequences: int) -> Settings:
-        """The settings, with a number of steps in place of passes."""
-        settings, epochs = self.settings, self.settings.epochs
-        if epochs is None and settings.steps is None and settings.minutes is None:
-            epochs = 1
-        if epochs is None:
-            return settings
-        most = math.ceil(epochs * n_sequences / settings.batch_size)
-        return settings.model_copy(update={"steps": min(most, settings.steps or most)})
 
     @property
     def _device(self) -> torch.device:

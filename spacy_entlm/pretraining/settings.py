@@ -19,14 +19,13 @@ class Settings(BaseModel):
     steps (Optional[int]): Updates; 0: the model is only measured.
     epochs (Optional[float]): Passes over the text.
     minutes (Optional[float]): Time for the training itself.
-    batch_size (int): Sequences of a batch.
-    length (Optional[int]): Pieces of a sequence, special ones counted; None: 128, or
-        what the model takes if that is less.
+    batch_size (int), length (Optional[int]): Sequences of a batch, and pieces of a
+        sequence, special ones counted; None: 128, or the most that the model takes.
     learn_rate (Optional[float]): The highest; None: by the model's width.
-    mask_share (float): Share of the pieces that is masked.
+    mask_share, held_out (float): Shares of the pieces that are masked, and of the lines
+        that are kept for measuring.
     add_vocab (int): Words to add to the vocabulary.
     lexicon (List[Path]): Files with names, which are added before other words.
-    held_out (float): Share of the lines that is kept for measuring.
     seed (int): Of masks, order and dropout.
     precision (str): Of the products; weights stay float32.
     device (str): "auto", or a name that torch knows.
@@ -46,7 +45,8 @@ class Settings(BaseModel):
     learn_rate: Optional[float] = Field(None, gt=0, lt=1)
     mask_share: float = Field(MASK_SHARE, gt=0, lt=1)
     add_vocab: int = Field(0, ge=0)
-    lexicon: List[Path] = []
+    # Told by names and hashes: paths are nobody's business.
+    lexicon: List[Path] = Field([], exclude=True)
     held_out: float = Field(0.01, ge=0, le=1)
     seed: int = Field(0, ge=0)
     precision: Literal["float32", "bfloat16"] = "float32"

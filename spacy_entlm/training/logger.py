@@ -1,11 +1,16 @@
-"""`spacy-entlm.TrainingLogger.v1`: spaCy's console logger, and a last look."""
+"""`spacy-entlm.TrainingLogger.v1`: spaCy's console logger, and a last look: what the
+training was about, on one screen."""
 
 import logging
 import sys
+from collections import Counter
+from filecmp import cmp
 from itertools import islice
-from typing import IO, Any, Callable, Dict, List, Optional, Tuple
+from pathlib import Path
+from typing import IO, Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 from spacy.language import Language
+from spacy.training import Example
 from spacy.training.loggers import console_logger_v3
 
 from .check import (
@@ -14,10 +19,12 @@ from .check import (
     training_examples,
     warn_if_nothing_learned,
 )
-from .summary import measures_itself, scored_on, summary_lines
 
 logger = logging.getLogger("spacy.entlm")
 
+# Of the examples that are counted.
+FEW = 5
+Scores = Optional[Dict[str, Dict[str, float]]]
 Printer = Tuple[Callable[[Optional[Dict[str, Any]]], None], Callable[[], None]]
 
 
@@ -27,13 +34,10 @@ def build_training_logger(
     """spaCy's console logger, which at the end warns if an `entlm_ner` component finds
     no entity in its own training examples, and shows what it has learned.
 
-    progress_bar (Optional[str]): None, "train" or "eval", as in
-        spacy.ConsoleLogger.v3.
+    progress_bar (Optional[str]): As in spacy.ConsoleLogger.v3.
     console_output (bool): Whether the table and the summary are printed.
     """
-    make_console = console_logger_v3(
-        progress_bar=progress_bar, console_output=console_output
-    )
+    make_console = console_logger_v3(progress_bar, console_output)
 
     def setup(nlp: Language, stdout: IO = sys.stdout, stderr: IO = sys.stderr):
         if console_output:
@@ -53,10 +57,7 @@ def build_training_logger(
             # A training that was stopped at once has nothing to be judged by.
             if steps_logged > 1 and sys.exc_info()[0] is None:
                 try:
-                    _last_look(nlp)
-                    if console_output:
-                        lines = _summary(nlp, last_scores)
-                        stdout.write("".join(f"{line}\n" for line in lines))
+                    _last_look(nlp, last_scores, stdout if console_output else None)
                 except Exception as err:  # the trained model is yet to be saved
                     logger.warning("The last look at the training failed: %s", err)
 
@@ -65,18 +66,65 @@ def build_training_logger(
     return setup
 
 
-def _summary(nlp: Language, scores: Dict[str, Any]) -> List[str]:
-    examples = list(training_examples(nlp))
-    # Scores of the training examples say nothing about what is to be done.
-    per_type = None if measures_itself(nlp) else scores.get("ents_per_type")
-    return [
-        line
-        for name in entlm_names(nlp)
-        for line in summary_lines(nlp, name, examples, per_type)
-    ]
-
-
-def _last_look(nlp: Language) -> None:
+def _last_look(nlp: Language, scores: Dict[str, Any], stdout: Optional[IO]) -> None:
     for name in entlm_names(nlp):
         examples = islice(training_examples(nlp), EXAMPLES_CHECKED)
         warn_if_nothing_learned(nlp, name, examples)
+        if stdout is not None:
+            # Scores of the training examples say nothing about what is to be done.
+            types = None if measures_itself(nlp) else scores.get("ents_per_type")
+            lines = summary_lines(nlp, name, training_examples(nlp), types)
+            stdout.write("".join(f"{line}\n" for line in lines))
+
+
+def scored_on(nlp: Language) -> str:
+    """Say on what the scores of a training are measured, from the pipeline's config."""
+    if measures_itself(nlp):
+        return "Scores are of the training examples themselves: there is no dev part"
+    return f"Scores are of {_corpus_path(nlp, 'dev') or 'the dev corpus'}"
+
+
+def measures_itself(nlp: Language) -> bool:
+    """Whether a training is scored on its own examples."""
+    train, dev = _corpus_path(nlp, "train"), _corpus_path(nlp, "dev")
+    if train is None or dev is None:
+        return False
+    both = train.is_file() and dev.is_file()
+    return train == dev or (both and cmp(train, dev, shallow=False))
+
+
+def summary_lines(
+    nlp: Language, name: str, examples: Iterable[Example], scores: Scores = None
+) -> List[str]:
+    """Label words and entities of each class, and what would help most.
+
+    nlp (Language): The trained pipeline. name (str): The component's name.
+    examples (Iterable[Example]): The training examples.
+    scores (Scores): "p", "r", "f" per class, from 0 to 1, on other examples than
+        these; None: there are none.
+    """
+    pipe: Any = nlp.get_pipe(name)
+    counts = Counter(ent.label_ for eg in examples for ent in eg.reference.ents)
+    f1s = {x: 100 * (scores or {}).get(x, {}).get("f", 0.0) for x in pipe.labels}
+    width = max(map(len, pipe.labels), default=0)
+    lines = [f"[{name}] classes, entities in the examples, label words:"]
+    for label, words in pipe.label_data.items():
+        f1 = "" if scores is None else f"  F1 {f1s[label]:5.1f}"
+        lines.append(f"  {label:<{width}} {counts[label]:>5}{f1}  {', '.join(words)}")
+    if not pipe.labels:
+        return lines
+    rarest = min(pipe.labels, key=lambda label: counts[label])
+    weakest = min(pipe.labels, key=lambda label: f1s[label])
+    if counts[rarest] < FEW:
+        advice = f"more examples of {rarest}, which has {counts[rarest]}"
+    elif scores is None:
+        advice = "a dev part, or `crossval`, to see which class is found least"
+    else:
+        advice = f"more examples of {weakest}, or other label words for it: its F1 is "
+        advice += f"{f1s[weakest]:.1f}"
+    return [*lines, f"What would help most: {advice}"]
+
+
+def _corpus_path(nlp: Language, part: str) -> Optional[Path]:
+    path = nlp.config.interpolate().get("corpora", {}).get(part, {}).get("path")
+    return Path(path) if isinstance(path, (str, Path)) else None

@@ -18,38 +18,32 @@ class FusedAdam(Optimizer):
     fused: Dict[Key, Any]
     __slots__ = ["fused"]
 
-    def __init__(self, learn_rate: Any, **settings: Any):
-        """The settings are those of Thinc's `Optimizer`."""
-        super().__init__(learn_rate, **settings)
+    def __init__(self, **settings: Any):
+        super().__init__(**settings)
         self.fused = {}
 
     def __call__(
-        self,
-        key: Key,
-        weights: FloatsXd,
-        gradient: FloatsXd,
-        *,
-        lr_scale: float = 1.0,
+        self, key: Key, weights: FloatsXd, gradient: FloatsXd, *, lr_scale: float = 1.0
     ) -> Tuple[FloatsXd, FloatsXd]:
-        """Change weights in place; the gradient becomes zero.
-
-        key (Tuple[int, str]): Of the parameter. weights, gradient (FloatsXd): Arrays of
-            the same shape. lr_scale (float): Factor of the learning rate.
-        """
+        """Change the weights of a parameter in place; the gradient becomes zero."""
         if self.L2 or self.grad_clip or not _can_share(weights, gradient):
             return super().__call__(key, weights, gradient, lr_scale=lr_scale)
         import torch
 
         self.nr_update[key] += 1
-        adam = self._fused_adam(key, weights)
-        settings = adam.param_groups[0]
+        shared: Any = torch.from_numpy(weights)
+        if key not in self.fused:
+            parameter = torch.nn.Parameter(shared)
+            self.fused[key] = torch.optim.Adam([parameter], fused=True)
+        settings = self.fused[key].param_groups[0]
         settings["lr"] = self.learn_rate * lr_scale
         # Thinc adds eps to the root of the moment as it is, PyTorch to the corrected.
         eps = self.eps / (1.0 - self.b2 ** self.nr_update[key]) ** 0.5
         settings["betas"], settings["eps"] = (self.b1, self.b2), eps
         parameter = settings["params"][0]
-        parameter.grad = torch.from_numpy(gradient)
-        adam.step()
+        # Weights may have moved in memory since the last step.
+        parameter.data, parameter.grad = shared, torch.from_numpy(gradient)
+        self.fused[key].step()
         parameter.grad = None
         gradient *= 0
         if self.averages is not None:
@@ -58,26 +52,12 @@ class FusedAdam(Optimizer):
             NumpyOps().update_averages(self.averages[key], weights, self.nr_update[key])
         return weights, gradient
 
-    def _fused_adam(self, key: Key, weights: Any) -> Any:
-        """PyTorch's optimizer of a parameter, on the memory of these weights."""
-        import torch
-
-        adam = self.fused.get(key)
-        if adam is None:
-            parameter = torch.nn.Parameter(torch.from_numpy(weights))
-            adam = self.fused[key] = torch.optim.Adam([parameter], fused=True)
-        parameter = adam.param_groups[0]["params"][0]
-        if parameter.data_ptr() != weights.ctypes.data:
-            parameter.data = torch.from_numpy(weights)
-        return adam
-
 
 def _can_share(*arrays: Any) -> bool:
     return all(
         isinstance(array, numpy.ndarray)
         and array.dtype == numpy.float32
-        and array.flags.c_contiguous
-        and array.flags.writeable
+        and array.flags.carray
         and array.size
         for array in arrays
     )
@@ -94,19 +74,7 @@ def build_adam(
     L2_is_weight_decay: bool = True,
     use_averages: bool = False,
 ) -> Optimizer:
-    """Adam as few-shot training of a masked LM wants it.
-
-    The arguments are those of Thinc's `Adam.v1`, numbers or schedules; the defaults
+    """Adam with the arguments of Thinc's `Adam.v1`, numbers or schedules. The defaults
     are the paper's: neither weight decay nor averages, and no clipping of single
-    parameters, since the component clips the global norm itself.
-    """
-    return FusedAdam(
-        learn_rate,
-        L2=L2,
-        beta1=beta1,
-        beta2=beta2,
-        eps=eps,
-        grad_clip=grad_clip,
-        L2_is_weight_decay=L2_is_weight_decay,
-        use_averages=use_averages,
-    )
+    parameters, since the component clips the global norm itself."""
+    return FusedAdam(**locals())

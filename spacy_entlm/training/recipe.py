@@ -14,12 +14,13 @@ from tqdm import tqdm
 from ..pipeline.requirements import add_requirement
 from .check import (
     ENTLM_FACTORY,
+    FACTORIES,
     annotating_names,
-    recipe_names,
+    entlm_names,
     warn_if_nothing_learned,
 )
 from .optimizer import build_adam
-from .schedule import DECAYS, MIN_UPDATES, steps_to_zero, suitable_learn_rate
+from .schedule import MIN_UPDATES, check_shape, steps_to_zero, suitable_learn_rate
 
 EPOCHS = 20
 
@@ -42,19 +43,16 @@ def train(
     """Train the `entlm_ner` components of a pipeline on a few examples, and its peers
     (`bert_tagger`, `nnshot`, `structshot`) in the same way.
 
-    nlp (Language): The pipeline. Without any of these it gets an `entlm_ner`; one
-        that has no weights yet is initialised, one that has goes on from there. Other
-        components are left alone.
+    nlp (Language): The pipeline. Without any of these it gets an `entlm_ner`; those
+        without weights are initialised, others go on. All else is left alone.
     examples (Iterable): Examples, annotated Docs, or pairs such as
         ("Ann lives in Rome.", {"entities": [(0, 3, "PER"), (13, 17, "LOC")]}).
-    label_words (Optional[Dict[str, List[str]]]): Label words per class; None: they are
-        searched in the examples. Classes that a trained component does not have yet
-        are added.
+    label_words (Optional[Dict[str, List[str]]]): Label words per class, which may be
+        new to a trained component; None: they are searched in the examples.
     epochs (Optional[int]): Passes over the examples. None: 20, and more where these
         would make fewer than 60 updates.
     batch_size (int): Examples of a step.
-    learn_rate (Optional[float]): Of the first step; it decays to zero. None: what
-        suits the backbone.
+    learn_rate (Optional[float]): Of the first step. None: what suits the backbone.
     seed (int): Of the order of the examples and of dropout.
     shape (str): Of the decay of the learning rate: "linear", "cosine" or "constant".
     callback (Optional[Callable]): Called after each epoch with its number, from 1,
@@ -71,35 +69,31 @@ def train(
     steps_per_epoch = math.ceil(len(data) / batch_size)
     if epochs is None:
         epochs = max(EPOCHS, math.ceil(MIN_UPDATES / steps_per_epoch))
-    if shape not in DECAYS:
-        raise ValueError(f"shape is one of {list(DECAYS)}, not {shape!r}")
+    check_shape(shape)
     fix_random_seed(seed)
     names = _prepare(nlp, data, label_words)
     if learn_rate is None:
-        learn_rate = suitable_learn_rate(_backbone(nlp, names[0]))
+        first: Any = nlp.get_pipe(names[0])
+        learn_rate = suitable_learn_rate(first.label_model.config.name)
     n_steps = epochs * steps_per_epoch
     rates: Any = steps_to_zero(learn_rate, n_steps, shape)
     optimizer = build_adam(rates)
     history: Dict[str, List[float]] = {name: [] for name in names}
     order = random.Random(seed)
-    others = [name for name in nlp.pipe_names if name not in names]
-    annotating = annotating_names(nlp, names[-1])
+    settings: Dict[str, Any] = {
+        "sgd": optimizer,
+        "exclude": [name for name in nlp.pipe_names if name not in names],
+        "annotates": annotating_names(nlp, names[-1]),
+    }
     with tqdm(total=n_steps, unit="step") as progress:
         for epoch in range(1, epochs + 1):
             order.shuffle(data)
             losses: Dict[str, float] = {}
-            batches = list(minibatch(data, batch_size))
-            for batch in batches:
-                nlp.update(
-                    batch,
-                    sgd=optimizer,
-                    losses=losses,
-                    exclude=others,
-                    annotates=annotating,
-                )
+            for batch in minibatch(data, batch_size):
+                nlp.update(batch, losses=losses, **settings)
                 optimizer.step_schedules()
                 progress.update()
-            means = {name: losses[name] / len(batches) for name in names}
+            means = {name: losses[name] / steps_per_epoch for name in names}
             for name, mean in means.items():
                 history[name].append(mean)
             progress.set_postfix(epoch=epoch, loss=f"{means[names[0]]:.3f}")
@@ -111,15 +105,12 @@ def train(
 
 
 def _prepare(
-    nlp: Language,
-    data: List[Example],
-    label_words: Optional[Dict[str, List[str]]],
+    nlp: Language, data: List[Example], label_words: Optional[Dict[str, List[str]]]
 ) -> List[str]:
     """Names of the components to be trained, initialised where they were not."""
-    names = recipe_names(nlp)
-    if not names:
+    if not entlm_names(nlp, FACTORIES):
         nlp.add_pipe(ENTLM_FACTORY)
-        names = recipe_names(nlp)
+    names = entlm_names(nlp, FACTORIES)
     # The peers have no label words.
     given = {} if label_words is None else {"label_words": label_words}
     for name in names:
@@ -131,11 +122,6 @@ def _prepare(
             for label, words in (label_words or {}).items():
                 pipe.add_label(label, words)
     return names
-
-
-def _backbone(nlp: Language, name: str) -> str:
-    pipe: Any = nlp.get_pipe(name)
-    return pipe.label_model.config.name
 
 
 def _example(nlp: Language, annotated: Annotated) -> Example:

@@ -2,6 +2,7 @@
 
 import logging
 import math
+from itertools import count
 from pathlib import Path
 from typing import Callable, Dict, Generator, Optional
 
@@ -44,34 +45,32 @@ def decay_to_zero(
     (`spacy-entlm.decay_to_zero.v1`).
 
     initial_rate (Optional[float]): Of the first step; None: what suits the backbone.
-    epochs (int): Passes over the data, as `training.max_epochs`: 0 or -1 leave the end
-        to `max_steps`.
+    epochs (int): As `training.max_epochs`: 0 or -1 leave the end to `max_steps`.
     batch_size (int): Sentences of a step.
     examples (Optional[str]): The training data (.spacy), for the number of steps. If
-        it is not there (a trained pipeline, somewhere else), the rate is constant.
+        it is not there (but the trained pipeline is), the rate is constant.
     backbone (Optional[str]): The masked LM, wanted if `initial_rate` is None.
     shape (str): "linear", "cosine" or "constant".
     max_steps (int): Most steps of the training; 0: as many as the passes need.
     min_updates (int): As that of the batcher, `spacy-entlm.Batcher.v1`.
     RAISES (ValueError): If the training has no end to which the rate could decay.
     """
-    if shape not in DECAYS:
-        raise ValueError(f"shape is one of {list(DECAYS)}, not {shape!r}")
+    check_shape(shape)
     if epochs <= 0 and max_steps <= 0:
+        end = f"max_epochs = {epochs} with training.max_steps = {max_steps}"
         raise ValueError(
-            f"The learning rate decays to the end of the training, and "
-            f"training.max_epochs = {epochs} with training.max_steps = {max_steps} "
-            f"sets none: set max_steps, there and in "
-            f"[training.optimizer.learn_rate], or take another schedule"
+            f"The learning rate decays to the end of the training, and training.{end} "
+            "sets none: set max_steps, there and in [training.optimizer.learn_rate], "
+            "or take another schedule"
         )
     if initial_rate is None:
         initial_rate = suitable_learn_rate(backbone)
     if epochs <= 0:
         return steps_to_zero(initial_rate, max_steps, shape)
-    path = Path(examples) if examples else None
-    if path is None or not path.exists():
+    if not examples or not (path := Path(examples)).exists():
         return steps_to_zero(initial_rate, 1, "constant")
-    n_docs = _count_docs(path)
+    files = [path] if path.is_file() else path.rglob("*.spacy")
+    n_docs = sum(len(DocBin().from_disk(file)) for file in files)
     n_docs *= n_repeats(n_docs, epochs, batch_size, min_updates)
     n_steps = epochs * math.ceil(n_docs / batch_size)
     if max_steps > 0:
@@ -79,31 +78,29 @@ def decay_to_zero(
     return steps_to_zero(initial_rate, n_steps, shape)
 
 
+def check_shape(shape: str) -> None:
+    """RAISES (ValueError): If there is no such decay."""
+    if shape not in DECAYS:
+        raise ValueError(f"shape is one of {list(DECAYS)}, not {shape!r}")
+
+
 def n_repeats(n_examples: int, epochs: int, batch_size: int, min_updates: int) -> int:
     """How often examples come in each pass so that there are enough updates.
 
-    n_examples (int): Examples of a pass. epochs (int): Passes.
-    batch_size (int): Examples of an update. min_updates (int): In the whole training.
+    batch_size (int): Examples of an update. min_updates (int): In all passes.
     """
     if n_examples < 1 or epochs < 1:
         return 1
     wanted = math.ceil(min_updates / epochs)  # updates of a pass
-    if math.ceil(n_examples / batch_size) >= wanted:
-        return 1
-    return math.ceil(((wanted - 1) * batch_size + 1) / n_examples)
+    return max(1, math.ceil(((wanted - 1) * batch_size + 1) / n_examples))
 
 
 def steps_to_zero(
     initial_rate: float, n_steps: int, shape: str = "linear"
 ) -> Generator[float, None, None]:
-    """The rates of the steps; after the last one the rate stays.
-
-    initial_rate (float): Of the first step. n_steps (int): Of the whole training.
-    """
-    step = 0
-    while True:
+    """The rates of so many steps; after the last one its rate stays."""
+    for step in count():
         yield initial_rate * DECAYS[shape](min(step, n_steps - 1) / max(n_steps, 1))
-        step += 1
 
 
 def suitable_learn_rate(backbone: Optional[str]) -> float:
@@ -120,27 +117,14 @@ def suitable_learn_rate(backbone: Optional[str]) -> float:
     if recommended is not None:
         return recommended
     try:
-        width = backbone_width(backbone)
+        return learn_rate_for_width(backbone_width(backbone))
     except Exception as err:  # a trained pipeline may no longer have its backbone
-        logger.warning(
-            "Learning rate %g (the paper's): the width of %r is not known (%s)",
-            PAPER_LEARN_RATE,
-            backbone,
-            type(err).__name__,
-        )
+        problem = "Learning rate %g (the paper's): the width of %r is not known (%s)"
+        logger.warning(problem, PAPER_LEARN_RATE, backbone, type(err).__name__)
         return PAPER_LEARN_RATE
-    return learn_rate_for_width(width)
 
 
 def learn_rate_for_width(width: int) -> float:
-    """The rule: 1e-4 * (768 / width) ** log2(3), at most 1e-3.
-
-    width (int): Width of the features.
-    """
+    """The rule: 1e-4 * (768 / width) ** log2(3), at most 1e-3."""
     rate = PAPER_LEARN_RATE * (PAPER_WIDTH / width) ** WIDTH_EXPONENT
     return min(rate, HIGHEST_LEARN_RATE)
-
-
-def _count_docs(path: Path) -> int:
-    files = [path] if path.is_file() else sorted(path.rglob("*.spacy"))
-    return sum(len(DocBin().from_disk(file)) for file in files)

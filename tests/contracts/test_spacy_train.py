@@ -76,7 +76,6 @@ batch_size = ${training.batcher.size}
 examples = ${paths.train}
 max_steps = ${training.max_steps}
 """
-ARCHITECTURES = {"entlm_ner": "EntLM", "bert_tagger": "Tagger"}
 N_BATCHES = 3
 
 
@@ -86,7 +85,7 @@ def train(factory, bert, saved_folder, annotated, tmp_path):
     nlp = spacy.blank("xx")
     docs = [Example.from_dict(nlp.make_doc(t), gold).reference for t, gold in annotated]
     DocBin(docs=docs).to_disk(tmp_path / "train.spacy")
-    architecture = ARCHITECTURES.get(factory, "Tagger")
+    architecture = "EntLM" if factory == "entlm_ner" else "Tagger"
     config = CONFIG.replace("FACTORY", factory).replace("ARCHITECTURE", architecture)
     (tmp_path / "config.cfg").write_text(config)
 

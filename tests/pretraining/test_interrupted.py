@@ -13,7 +13,7 @@ from spacy_entlm.backbones.errors import BackboneError
 from spacy_entlm.backbones.masked_lm import MaskedLM
 from spacy_entlm.files import folder
 from spacy_entlm.files.errors import DataError
-from spacy_entlm.files.lock import lock_file
+from spacy_entlm.files.file import lock_file
 from spacy_entlm.pretraining import checkpoint
 
 SAVE = MaskedLM.save

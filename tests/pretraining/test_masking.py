@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import transformers
 
-from spacy_entlm.pretraining.masking import Masker
+from spacy_entlm.pretraining.batches import Masker
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_entlm.pretraining.sequences import PackedSequences
+from spacy_entlm.pretraining.batches import PackedSequences
 
 sizes = st.integers(1, 200)
 

@@ -11,10 +11,9 @@ import transformers
 from spacy_entlm.backbones.loading import load_masked_lm
 from spacy_entlm.files.errors import DataError
 from spacy_entlm.pretraining import loop
+from spacy_entlm.pretraining.batches import Masker, PackedSequences, score_masked
 from spacy_entlm.pretraining.checkpoint import State, make_optimizer
 from spacy_entlm.pretraining.loop import Training
-from spacy_entlm.pretraining.masking import Masker, score_masked
-from spacy_entlm.pretraining.sequences import PackedSequences
 from spacy_entlm.pretraining.settings import Settings
 
 Report = namedtuple("Report", "step done loss speed")
@@ -43,9 +42,7 @@ def make_training(lines):
             sequences=PackedSequences(
                 np.array(stream), settings.length, prefix, suffix, settings.seed
             ),
-            masker=Masker(tokenizer, settings.mask_share),
             settings=settings,
-            learn_rate=settings.learn_rate or 1e-3,
             save=lambda state: states.append((state.step, state.pieces)),
             report=lambda *report: reports.append(Report(*report)),
         )

@@ -4,7 +4,7 @@ import pytest
 import spacy
 from spacy.training import Example
 
-from spacy_entlm.training.summary import measures_itself, scored_on, summary_lines
+from spacy_entlm.training.logger import measures_itself, scored_on, summary_lines
 
 NAME = "entlm_ner"
 
