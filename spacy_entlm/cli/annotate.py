@@ -9,10 +9,10 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from ..corpus.docs import check_extension, write_docs
 from ..corpus.formats import EXTENSIONS, FORMATS, SPACY, format_from_content
 from ..corpus.readers import read_docbin, read_docs
 from ..corpus.texts import make_docs
-from ..corpus.writers import check_extension, write_docs
 from ..evaluation.scoring import score_entities
 from ..files.errors import DataError
 from ..files.file import check_output, replace_file, write_file

@@ -2,9 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Iterable, List
-
-from spacy.tokens import Doc
+from typing import List
 
 EMPTY_TEXTS = "empty texts"
 BLANK_WORDS = "blank words"
@@ -34,20 +32,6 @@ class CorpusReport:
     overlapping: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     unread: Counter[str] = field(default_factory=Counter)
-
-    def count_docs(self, docs: Iterable[Doc]) -> None:
-        """Add Docs that were read, their words and their entities."""
-        for doc in docs:
-            self.docs += 1
-            self.words += len(doc)
-            self.entities.update(ent.label_ for ent in doc.ents)
-
-    def add_misaligned(self, label: str, example: str) -> None:
-        """Add a span that does not fall on token boundaries; the first few examples,
-        text and place, are kept."""
-        self.misaligned[label] += 1
-        if len(self.misaligned_examples) < N_EXAMPLES:
-            self.misaligned_examples.append(example)
 
     def lines(self) -> List[str]:
         """Render the report in short lines; what did not occur is not mentioned."""
@@ -79,5 +63,5 @@ class CorpusReport:
 
 def format_counts(counts: Counter[str]) -> List[str]:
     """Render counts per class: a line each, indented, in the order of their names."""
-    width = max((len(label) for label in counts), default=0)
+    width = max(map(len, counts), default=0)
     return [f"  {label:<{width}} {counts[label]:,}" for label in sorted(counts)]

@@ -1,7 +1,7 @@
 """Plain text of any form: .txt, JSON lines and .spacy files, packed or not."""
 
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Tuple
 
 import spacy
 from spacy.language import Language
@@ -9,7 +9,8 @@ from spacy.tokens import Doc
 
 from ..files.errors import DataError
 from ..files.json_lines import read_objects
-from ..files.text import check_file, read_lines, unpacked_extension
+from ..files.text import check_file, read_lines
+from .formats import format_from_name
 from .readers import read_docbin
 
 # A longer line is cut at white space: a text may be one line of a gigabyte.
@@ -46,28 +47,33 @@ def numbered_texts(path: Path) -> Iterator[Text]:
     YIELDS (Text): Line numbers and texts, blank ones too.
     RAISES (DataError): As `read_texts`.
     """
-    yield from _READERS[_kind(path)](path)
+    kind = _kind(path)
+    if kind == ".txt":
+        yield from read_lines(path, longest=MAX_LINE_CHARS)
+    elif kind == ".jsonl":
+        for number, entry in read_objects(path, form='{"text": "..."}'):
+            yield number, text_of(entry, path, number)
+    else:
+        docs = read_docbin(path, spacy.blank("xx"))
+        yield from ((number, doc.text) for number, doc in enumerate(docs, 1))
 
 
 def make_docs(texts: Iterable[Text], nlp: Language, path: Path) -> Iterator[Doc]:
     """Make a Doc of each text that is not blank.
 
-    texts (Iterable[Text]): Numbers and texts.
+    texts (Iterable[Text]): Numbers and texts. path (Path): Their file, for messages.
     nlp (Language): Gives the tokenizer.
-    path (Path): Their file, for messages.
-    YIELDS (Doc): One per text.
     RAISES (DataError): If spaCy refuses a text, eg as it is too long.
     """
     for number, line in texts:
-        text = line.strip()
-        if not text:
-            continue
-        try:
-            yield nlp.make_doc(text)
-        except ValueError as error:
-            raise DataError(
-                f"spaCy refuses this text: {error}", path=path, line=number
-            ) from error
+        if text := line.strip():
+            try:
+                doc = nlp.make_doc(text)
+            except ValueError as error:
+                raise DataError(
+                    f"spaCy refuses this text: {error}", path=path, line=number
+                ) from error
+            yield doc
 
 
 def text_of(entry: Dict[str, Any], path: Path, number: int) -> str:
@@ -99,6 +105,11 @@ def check_text_files(paths: List[Path]) -> None:
         _kind(path)
 
 
+def _kind(path: Path) -> str:
+    kinds = {extension: extension for extension in TEXT_EXTENSIONS}
+    return str(format_from_name(path, None, kinds, ()))
+
+
 def cut_text(text: str) -> Iterator[str]:
     """Cut a long text at white space, or anywhere if it has none.
 
@@ -112,40 +123,3 @@ def cut_text(text: str) -> Iterator[str]:
         yield text[start:end]
         start = end
     yield text[start:]
-
-
-def is_text_file(path: Path) -> bool:
-    """Whether `read_texts` reads files with this name's extension."""
-    kind = unpacked_extension(path)
-    return kind in TEXT_EXTENSIONS and (kind != ".spacy" or path.suffix.lower() == kind)
-
-
-def _kind(path: Path) -> str:
-    if not is_text_file(path):
-        raise DataError(
-            f"unknown extension {''.join(path.suffixes[-2:])!r}: text is .txt or "
-            f".jsonl, packed (.xz, .gz) or not, or .spacy",
-            path=path,
-        )
-    return unpacked_extension(path)
-
-
-def _plain(path: Path) -> Iterator[Text]:
-    return read_lines(path, longest=MAX_LINE_CHARS)
-
-
-def _json_texts(path: Path) -> Iterator[Text]:
-    for number, entry in read_objects(path, form='{"text": "..."}'):
-        yield number, text_of(entry, path, number)
-
-
-def _docs(path: Path) -> Iterator[Text]:
-    docs = read_docbin(path, spacy.blank("xx"))
-    return ((number, doc.text) for number, doc in enumerate(docs, 1))
-
-
-_READERS: Dict[str, Callable[[Path], Iterator[Text]]] = {
-    ".txt": _plain,
-    ".jsonl": _json_texts,
-    ".spacy": _docs,
-}
