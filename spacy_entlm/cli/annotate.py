@@ -27,7 +27,7 @@ from ..files.text import (
 )
 from ..lexicon.match import EXACT, LexiconMatcher, annotate
 from ..lexicon.readers import read_lexicon
-from ..lexicon.report import MatchReport, WordScores
+from ..lexicon.report import MatchReport, score_words
 from ._lexicon import (
     CaseOption,
     LabelOption,
@@ -126,14 +126,13 @@ def annotate_cli(
         skip_initial=skip_initial,
     )
     docs, gold_docs = _read_input(input_path, nlp, format, gold)
-    report, words, examples = MatchReport(), WordScores(), []
+    report, examples = MatchReport(), []
 
     def marked() -> Iterator[Doc]:
         pairs = annotate(docs, matcher, join=join, open_=open_)
         for i, (doc, matches) in enumerate(pairs):
             report.add(len(doc), matches)
             if gold_docs:
-                words.add(doc, gold_docs[i])
                 examples.append(Example(doc, gold_docs[i]))
             if doc.ents or not only_matches:
                 yield doc
@@ -147,7 +146,8 @@ def annotate_cli(
         scores = score_entities(examples)
         lines.append(f"Against {scores['n_entities']:,} gold entities, in percent:")
         rows = {"all": scores["bio"], **scores["bio"]["per_type"]}
-        rows.update({f"{k}, words": v.to_dict() for k, v in words.labels.items()})
+        words = score_words((eg.predicted, eg.reference) for eg in examples)
+        rows.update({f"{k}, words": v.to_dict() for k, v in words.items()})
         lines += score_table(rows)
     echo_lines([*lines, f"Wrote {output}"])
 

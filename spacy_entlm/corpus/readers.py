@@ -2,17 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import (
-    Any,
-    Callable,
-    Iterable,
-    List,
-    Optional,
-    Sequence,
-    Set,
-    Tuple,
-    cast,
-)
+from typing import Any, Callable, Iterable, Optional, Sequence, cast
 
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
@@ -36,7 +26,7 @@ def read_docs(
     *,
     format: Optional[str] = None,
     progress: Optional[Progress] = None,
-) -> Tuple[List[Doc], CorpusReport]:
+) -> tuple[list[Doc], CorpusReport]:
     """Read an annotated file.
 
     Word lists become Docs with a space after each word and has_unknown_spaces set, so
@@ -48,7 +38,7 @@ def read_docs(
         tells it from the extension and the content.
     progress (Optional[Progress]): Called with the list of records, returns what to
         iterate over in its place.
-    RETURNS (Tuple[List[Doc], CorpusReport]): Docs with doc.ents set, and the counts.
+    RETURNS (tuple[list[Doc], CorpusReport]): Docs with doc.ents set, and the counts.
     RAISES (DataError): If the file cannot be read or holds bad data; the message
         names file, line, value and what to do.
     """
@@ -81,7 +71,7 @@ def read_docs(
     return filled, report
 
 
-def read_docbin(path: Path, nlp: Language) -> List[Doc]:
+def read_docbin(path: Path, nlp: Language) -> list[Doc]:
     """Read all Docs of a DocBin, empty ones too, annotated or not.
 
     RAISES (DataError): If it cannot be read, is no DocBin, or a damaged one.
@@ -101,7 +91,7 @@ def read_docbin(path: Path, nlp: Language) -> List[Doc]:
         ) from error
 
 
-def _check_docs(docs: List[Doc], path: Path) -> None:
+def _check_docs(docs: list[Doc], path: Path) -> None:
     for number, doc in enumerate(docs, 1):
         try:
             for ent in doc.ents:
@@ -116,7 +106,7 @@ def _build_docs(
     path: Path,
     report: CorpusReport,
     progress: Optional[Progress],
-) -> List[Doc]:
+) -> list[Doc]:
     words = [record for record in records if isinstance(record, WordRecord)]
     prefixed = find_prefixed(tag for record in words for tag in record.tags)
     for tag, line in (pair for r in words for pair in zip(r.tags, r.lines)):
@@ -159,8 +149,8 @@ def _text_doc(record: TextRecord, nlp: Language, report: CorpusReport) -> Doc:
     # Offsets of characters serve as well as those of words.
     longest = cast(Any, filter_spans)(record.spans)
     report.overlapping += len(record.spans) - len(longest)
-    entities: List[Span] = []
-    missing: Set[int] = set()
+    entities: list[Span] = []
+    missing: set[int] = set()
     for start, end, label in longest:
         entity = doc.char_span(start, end, label=label)
         if entity is not None:

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NamedTuple, Sequence, Tuple
+from typing import Any, Callable, NamedTuple, Sequence
 
 from ..files.errors import DataError
 from ..files.json_lines import load_object
@@ -36,28 +36,28 @@ class CharSpan(NamedTuple):
 class WordRecord(NamedTuple):
     """Words with one tag each, and the line where each stands."""
 
-    words: List[str]
-    tags: List[str]
-    lines: List[int]
+    words: list[str]
+    tags: list[str]
+    lines: list[int]
 
 
 class TextRecord(NamedTuple):
     """A text with spans, and the line where it stands."""
 
     text: str
-    spans: List[CharSpan]
+    spans: list[CharSpan]
     line: int
 
 
 Record = WordRecord | TextRecord
-Row = Tuple[int, List[str]]
+Row = tuple[int, list[str]]
 
 
 def parse_conll(
     lines: Sequence[str], path: Path, report: CorpusReport
-) -> List[WordRecord]:
+) -> list[WordRecord]:
     """Read sentences in columns, separated by blank lines: the word is in the first
-    column and the tag in the last, or the reverse (see is_tag_first).
+    column and the tag in the last, or the reverse (see _is_tag_first).
 
     RAISES (DataError): If the number of columns changes, or there is only one.
     """
@@ -65,7 +65,7 @@ def parse_conll(
     rows = [row for sentence in sentences for row in sentence]
     if rows:
         _check_columns(rows, path)
-    word, tag = (-1, 0) if is_tag_first(rows) else (0, -1)
+    word, tag = (-1, 0) if _is_tag_first(rows) else (0, -1)
     return [
         WordRecord(
             [columns[word] for _, columns in sentence],
@@ -76,9 +76,9 @@ def parse_conll(
     ]
 
 
-def split_columns(lines: Sequence[str]) -> List[List[Row]]:
+def split_columns(lines: Sequence[str]) -> list[list[Row]]:
     """Split lines into sentences: line numbers with the columns' values."""
-    sentences: List[List[Row]] = [[]]
+    sentences: list[list[Row]] = [[]]
     gap = None
     for number, line in enumerate(lines, 1):
         is_comment = not sentences[-1] and _COMMENT.match(line)
@@ -92,7 +92,7 @@ def split_columns(lines: Sequence[str]) -> List[List[Row]]:
     return [sentence for sentence in sentences if sentence]
 
 
-def is_tag_first(rows: Sequence[Row]) -> bool:
+def _is_tag_first(rows: Sequence[Row]) -> bool:
     """Tell whether the first column holds the tags, as in the MIT corpora: all of its
     values look like tags (bare class names do not) and those of the last do not."""
 
@@ -106,12 +106,9 @@ def is_tag_first(rows: Sequence[Row]) -> bool:
 def _check_columns(rows: Sequence[Row], path: Path) -> None:
     first_number, first = rows[0]
     if len(first) < 2:
-        raise DataError(
-            f"only one column ({first[0]!r}): a line needs a word and its tag, "
-            "separated by a tab or spaces",
-            path=path,
-            line=first_number,
-        )
+        problem = f"only one column ({first[0]!r}): a line needs a word and its tag, "
+        problem += "separated by a tab or spaces"
+        raise DataError(problem, path=path, line=first_number)
     for number, columns in rows:
         if len(columns) != len(first):
             raise DataError(
@@ -123,7 +120,7 @@ def _check_columns(rows: Sequence[Row], path: Path) -> None:
             )
 
 
-def parse_jsonl(lines: Sequence[str], path: Path, report: CorpusReport) -> List[Record]:
+def parse_jsonl(lines: Sequence[str], path: Path, report: CorpusReport) -> list[Record]:
     """Read JSON lines, of words with tags or of texts with spans; blank ones are
     passed over.
 
@@ -131,7 +128,7 @@ def parse_jsonl(lines: Sequence[str], path: Path, report: CorpusReport) -> List[
         and of keys whose lists are not read.
     RAISES (DataError): If a line is no JSON object, or lacks what it must have.
     """
-    records: List[Record] = []
+    records: list[Record] = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -150,7 +147,7 @@ def parse_jsonl(lines: Sequence[str], path: Path, report: CorpusReport) -> List[
     return records
 
 
-def _parse_entry(entry: Dict[str, Any], number: int) -> Tuple[Record, str]:
+def _parse_entry(entry: dict[str, Any], number: int) -> tuple[Record, str]:
     """A line's record, and the key of its annotation."""
     text = entry.get("text")
     if isinstance(text, list):
@@ -171,7 +168,7 @@ def _parse_entry(entry: Dict[str, Any], number: int) -> Tuple[Record, str]:
     )
 
 
-def _holds_spans(entry: Dict[str, Any], key: str) -> bool:
+def _holds_spans(entry: dict[str, Any], key: str) -> bool:
     value = entry.get(key)
     first = value[0] if isinstance(value, list) and value else value
     if "label" in key and isinstance(first, str):
@@ -181,7 +178,7 @@ def _holds_spans(entry: Dict[str, Any], key: str) -> bool:
     return bool(value)
 
 
-def _strings(entry: Dict[str, Any], key: str) -> List[str]:
+def _strings(entry: dict[str, Any], key: str) -> list[str]:
     values = entry.get(key)
     if not isinstance(values, list):
         raise ValueError(f'"{key}" must be a list of strings, not {values!r}')
@@ -214,7 +211,7 @@ def _parse_span(span: Any, text: str) -> CharSpan:
 
 def parse_inline(
     lines: Sequence[str], path: Path, report: CorpusReport
-) -> List[TextRecord]:
+) -> list[TextRecord]:
     """Read one sentence a line with its entities marked [like this](LABEL).
 
     RAISES (DataError): If a bracket is closed but no label follows.
@@ -229,7 +226,7 @@ def parse_inline(
     return records
 
 
-def _strip_markup(line: str) -> Tuple[str, List[CharSpan]]:
+def _strip_markup(line: str) -> tuple[str, list[CharSpan]]:
     text, position = "", 0
     spans = []
     for match in INLINE_MARKUP.finditer(line):
@@ -256,5 +253,5 @@ def _unmarked(text: str) -> str:
     return text
 
 
-PARSERS: Dict[str, Callable[[Sequence[str], Path, CorpusReport], Sequence[Record]]]
+PARSERS: dict[str, Callable[[Sequence[str], Path, CorpusReport], Sequence[Record]]]
 PARSERS = {CONLL: parse_conll, JSONL: parse_jsonl, INLINE: parse_inline}

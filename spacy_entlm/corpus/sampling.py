@@ -3,7 +3,7 @@ integer program where that finds no sample."""
 
 import random
 from collections import Counter, defaultdict
-from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Iterable, NamedTuple, Optional, Sequence
 
 import numpy
 from spacy.tokens import Doc
@@ -31,7 +31,7 @@ def sample_exact(
     seed: int,
     keep_negatives: bool = False,
     min_words: int = 0,
-) -> List[Doc]:
+) -> list[Doc]:
     """Draw sentences that hold exactly K entities of every class.
 
     The sentences are shuffled and taken in turn unless a class would go over K, until
@@ -44,7 +44,7 @@ def sample_exact(
     shots (int): K, at least 1. seed (int): The same seed gives the same sample.
     keep_negatives (bool): Take sentences without entities too, as they come.
     min_words (int): Leave out sentences of fewer words.
-    RETURNS (List[Doc]): The sample, in the order in which it was drawn.
+    RETURNS (list[Doc]): The sample, in the order in which it was drawn.
     RAISES (ValueError): If shots or min_words are out of range.
     RAISES (SamplingError): If there are no entities, or no such sample.
     """
@@ -73,13 +73,13 @@ def sample_exact(
     return [usable[i].doc for i in chosen]
 
 
-def sample_at_least(docs: Iterable[Doc], shots: int, *, seed: int) -> List[Doc]:
+def sample_at_least(docs: Iterable[Doc], shots: int, *, seed: int) -> list[Doc]:
     """Draw the fewest sentences that hold K entities of every class or more, and of
     these the ones with the fewest entities: for sentences so full of entities that
     none hold exactly K.
 
     docs, shots, seed: As in `sample_exact`.
-    RETURNS (List[Doc]): The sample, in an order drawn with the seed.
+    RETURNS (list[Doc]): The sample, in an order drawn with the seed.
     RAISES (ValueError): If shots are out of range.
     RAISES (SamplingError): If there are fewer than K entities of a class.
     """
@@ -90,7 +90,7 @@ def sample_at_least(docs: Iterable[Doc], shots: int, *, seed: int) -> List[Doc]:
     return [usable[i].doc for i in chosen]
 
 
-def _read_pool(docs: Iterable[Doc], shots: int) -> Tuple[List[_Candidate], List[str]]:
+def _read_pool(docs: Iterable[Doc], shots: int) -> tuple[list[_Candidate], list[str]]:
     if shots < 1:
         raise ValueError(f"shots must be at least 1, not {shots}")
     pool = [_Candidate(doc, Counter(ent.label_ for ent in doc.ents)) for doc in docs]
@@ -139,7 +139,7 @@ def _check_enough(
 
 def _try_shuffles(
     usable: Sequence[_Candidate], classes: Sequence[str], shots: int, rng: random.Random
-) -> Optional[List[int]]:
+) -> Optional[list[int]]:
     """Return the first sample that is complete, None if there is none."""
     available = _total(usable)
     order = list(range(len(usable)))
@@ -155,7 +155,7 @@ def _try_shuffles(
 
 def _rare_first(
     usable: Sequence[_Candidate], order: Sequence[int], available: Counter[str]
-) -> List[int]:
+) -> list[int]:
     """The order in which sentences with entities change places, those with the rarest
     class to the front: frequent classes are full before a rare one is, and then keep
     out the sentences that have both."""
@@ -172,8 +172,8 @@ def _take_greedily(
     order: Sequence[int],
     classes: Sequence[str],
     shots: int,
-) -> Optional[List[int]]:
-    chosen: List[int] = []
+) -> Optional[list[int]]:
+    chosen: list[int] = []
     counts: Counter[str] = Counter()
     n_lacking = shots * len(classes)
     for i in order:
@@ -191,14 +191,14 @@ def _take_greedily(
 def _solve(
     usable: Sequence[_Candidate],
     classes: Sequence[str],
-    bounds: Tuple[float, float],
+    bounds: tuple[float, float],
     rng: random.Random,
-) -> List[int]:
+) -> list[int]:
     """Find sentences whose entities of every class lie within bounds. Those with the
     same counts are one variable: how many of them are taken."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    groups: Dict[Tuple[int, ...], List[int]] = defaultdict(list)
+    groups: dict[tuple[int, ...], list[int]] = defaultdict(list)
     for i, candidate in enumerate(usable):
         if candidate.counts:
             groups[tuple(candidate.counts[label] for label in classes)].append(i)

@@ -7,7 +7,7 @@ and S end one, and an I, L or E that continues nothing begins one (IOB1).
 
 import re
 from functools import lru_cache
-from typing import Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Iterable, NamedTuple, Optional, Sequence
 
 from spacy.tokens import Doc
 
@@ -16,7 +16,7 @@ MISSING = "-"
 MISSING_FORMS = frozenset({"", MISSING})
 
 # First and last word (exclusive) of an entity, and its class.
-Entity = Tuple[int, int, str]
+Entity = tuple[int, int, str]
 
 _PREFIXED = re.compile(r"([BILUES])-(\S.*)", re.DOTALL)
 # One letter and a separator: meant as a prefix, but none that we know.
@@ -35,8 +35,8 @@ _HELP = (
 class Entities(NamedTuple):
     """What the tags of a sentence say: its entities, and the words without a tag."""
 
-    spans: List[Entity]
-    missing: List[int]
+    spans: list[Entity]
+    missing: list[int]
 
 
 def find_prefixed(tags: Iterable[str]) -> Optional[str]:
@@ -52,11 +52,11 @@ def is_certain_tag(value: str) -> bool:
 
 
 @lru_cache(maxsize=1000)
-def parse_tag(tag: str, prefixed: Optional[str]) -> Tuple[str, str]:
+def parse_tag(tag: str, prefixed: Optional[str]) -> tuple[str, str]:
     """Take a tag apart.
 
     prefixed (Optional[str]): A prefixed tag of the same file, None if it is IO.
-    RETURNS (Tuple[str, str]): One of B I L U O or MISSING, and the class, "" for none.
+    RETURNS (tuple[str, str]): One of B I L U O or MISSING, and the class, "" for none.
         BIOES is given as BILUO, a bare class name as I.
     RAISES (ValueError): If the tag has none of the known forms, or no class.
     """
@@ -100,8 +100,8 @@ def tags_to_entities(tags: Sequence[str], prefixed: Optional[str]) -> Entities:
     prefixed (Optional[str]): A prefixed tag of the same file, None if it is IO.
     RAISES (ValueError): As `parse_tag`.
     """
-    spans: List[Entity] = []
-    missing: List[int] = []
+    spans: list[Entity] = []
+    missing: list[int] = []
     continued = False
     for i, tag in enumerate(tags):
         prefix, label = parse_tag(tag, prefixed)
@@ -115,7 +115,7 @@ def tags_to_entities(tags: Sequence[str], prefixed: Optional[str]) -> Entities:
     return Entities(spans, missing)
 
 
-def doc_to_tags(doc: Doc) -> List[str]:
+def doc_to_tags(doc: Doc) -> list[str]:
     """Write the entities of a Doc as BIO tags, MISSING where it has no annotation."""
     # Words blocked for entities, which files have no sign for, are outside.
     return [

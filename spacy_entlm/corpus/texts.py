@@ -1,7 +1,7 @@
 """Plain text of any form: .txt, JSON lines and .spacy files, packed or not."""
 
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, Tuple
+from typing import Any, Iterable, Iterator
 
 import spacy
 from spacy.language import Language
@@ -20,7 +20,7 @@ TEXT_KEYS = ("text", "tokens", "words")
 TEXT_EXTENSIONS = (".txt", ".jsonl", ".spacy")
 
 # A text, and the number of its line or Doc, counted from 1.
-Text = Tuple[int, str]
+Text = tuple[int, str]
 
 
 def read_texts(paths: Iterable[Path]) -> Iterator[str]:
@@ -76,7 +76,7 @@ def make_docs(texts: Iterable[Text], nlp: Language, path: Path) -> Iterator[Doc]
             yield doc
 
 
-def text_of(entry: Dict[str, Any], path: Path, number: int) -> str:
+def text_of(entry: dict[str, Any], path: Path, number: int) -> str:
     """The text of a JSON line, {"text": str} or {"text": [words]}.
 
     path (Path), number (int): Where it stands, for messages.
@@ -95,7 +95,7 @@ def text_of(entry: Dict[str, Any], path: Path, number: int) -> str:
     return value.encode("utf8", "replace").decode("utf8")
 
 
-def check_text_files(paths: List[Path]) -> None:
+def check_text_files(paths: list[Path]) -> None:
     """Check names of text files before anything is read.
 
     RAISES (DataError): If there is no such file, or its form is not known.
