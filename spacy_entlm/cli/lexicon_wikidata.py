@@ -76,9 +76,9 @@ def wikidata_cli(
             for wanted in classes:
                 n_items = 0
                 pages = wd.fetch_pages(wanted, client, settings)
-                for page in progress_bar(pages, unit="page"):
-                    yield from wd.read_page(wanted, page.rows, min_sitelinks, report)
-                    n_items += page.n_items
+                for rows in progress_bar(pages, unit="page"):
+                    yield from wd.read_page(wanted, rows, min_sitelinks, report)
+                    n_items += len({row.get("item") for row in rows})
                 notice = "" if n_items else ": no instances, check the class"
                 echo_lines(
                     [f"{wanted.label} {wanted.class_id}: {n_items:,} items{notice}"]

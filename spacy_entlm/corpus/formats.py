@@ -30,7 +30,7 @@ def format_from_name(
 ) -> Optional[str]:
     """Tell the format from what is asked for, or else from the file's extension.
 
-    path (Path): The file. format (Optional[str]): One of formats, "auto" or None.
+    format (Optional[str]): One of formats, "auto" or None.
     extensions (Mapping[str, Optional[str]]): The format of each, None if only the
         content can tell.
     RAISES (DataError): If the format or the extension is unknown.

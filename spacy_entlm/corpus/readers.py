@@ -27,20 +27,18 @@ def read_docs(
     format: Optional[str] = None,
     progress: Optional[Progress] = None,
 ) -> tuple[list[Doc], CorpusReport]:
-    """Read an annotated file.
+    """Read an annotated file of columns, JSON lines, inline markup or a DocBin.
 
     Word lists become Docs with a space after each word and has_unknown_spaces set, so
     that spaCy trains and scores on these words and does not tokenise them again.
 
-    path (str | Path): The file: columns, JSON lines, inline markup or DocBin.
     nlp (Language): Gives the vocab, and the tokenizer for texts.
     format (Optional[str]): "conll", "jsonl", "inline" or "spacy"; "auto" or None
         tells it from the extension and the content.
     progress (Optional[Progress]): Called with the list of records, returns what to
         iterate over in its place.
     RETURNS (tuple[list[Doc], CorpusReport]): Docs with doc.ents set, and the counts.
-    RAISES (DataError): If the file cannot be read or holds bad data; the message
-        names file, line, value and what to do.
+    RAISES (DataError): If the file cannot be read or holds bad data, and where.
     """
     path = Path(path)
     check_file(path)
@@ -81,8 +79,7 @@ def read_docbin(path: Path, nlp: Language) -> list[Doc]:
         raise DataError(_EMPTY, path=path)
     try:
         return list(DocBin().from_bytes(data).get_docs(nlp.vocab))
-    # Any exception: damaged bytes fail wherever zlib, msgpack, numpy or the Doc first
-    # stumble over them, with errors of every kind.
+    # Any exception: zlib, msgpack, numpy or the Doc stumble over damaged bytes.
     except Exception as error:
         raise DataError(
             f"no DocBin, or a damaged one ({type(error).__name__}): write it again "

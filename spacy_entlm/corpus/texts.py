@@ -24,15 +24,14 @@ Text = tuple[int, str]
 
 
 def read_texts(paths: Iterable[Path]) -> Iterator[str]:
-    """Go through the lines of text files, none of which is held in memory as a whole
-    (but .spacy files are).
+    """Go through the lines of text files, of which only .spacy files are held in
+    memory as a whole.
 
     paths (Iterable[Path]): .txt and .jsonl files, packed (.xz, .gz) or not, and .spacy
         files. A JSON line is {"text": str}, or {"text": [words]}.
     YIELDS (str): Lines that are not blank, without blanks around them. Lines of more
         than MAX_LINE_CHARS come in parts, cut at white space where there is some.
-    RAISES (DataError): If a file cannot be read, is damaged, or is no text; the
-        message names the file and the line.
+    RAISES (DataError): If a file cannot be read, is damaged, or is no text.
     """
     for path in paths:
         for _, text in numbered_texts(path):

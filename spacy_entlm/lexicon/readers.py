@@ -20,10 +20,8 @@ from .entries import (
 from .labels import check_label
 
 JSONL, TSV, CSV, LIST = FORMATS = ("jsonl", "tsv", "csv", "list")
-_EXTENSIONS = {
-    **{".jsonl": JSONL, ".tsv": TSV, ".csv": CSV},
-    **{".txt": LIST, ".list": LIST, ".lst": LIST},
-}
+_EXTENSIONS = {".jsonl": JSONL, ".tsv": TSV, ".csv": CSV}
+_EXTENSIONS.update(dict.fromkeys((".txt", ".list", ".lst"), LIST))
 # In TSV, quotes are part of a name.
 _DIALECTS: dict[str, dict[str, Any]]
 _DIALECTS = {CSV: {}, TSV: {"delimiter": "\t", "quoting": csv.QUOTE_NONE}}
@@ -50,16 +48,14 @@ def read_lexicon(
     """Read a lexicon of JSON lines {"name", "label", "weight"?, "source"?}, patterns of
     spaCy's entity ruler, TSV, CSV or a plain list, packed (.xz, .gz) or not.
 
-    path (str | Path): The file.
     format (Optional[str]): "jsonl", "tsv", "csv" or "list"; "auto" or None tells it
         from the extension.
     label (Optional[str]): The label of names that have none, as in a plain list.
     label_map (Optional[Mapping[str, str]]): Type in the file -> label; entries of
         other types are left out and counted. None: the types are the labels.
     RETURNS (tuple[list[Entry], LexiconReport]): Entries without duplicates, in the
-        order of the file, and the counts.
-    RAISES (DataError): If the file cannot be read, holds no name that can be used,
-        or holds none of the types of the label map.
+        order of the file, and the counts of what is left out.
+    RAISES (DataError): If the file cannot be read or holds no name that can be used.
     """
     path = Path(path)
     form = str(format_from_name(path, format, _EXTENSIONS, FORMATS))
@@ -165,13 +161,15 @@ def _make_entry(
     if problem is not None:
         report.leave_out(problem, values["name"], line)
         return None
-    if own and label_map is not None and own not in label_map:
-        report.unmapped[own] += 1
-        return None
     if not own:
         chosen = str(label)
+    elif label_map is None:
+        chosen = check_label(own)
+    elif own in label_map:
+        chosen = label_map[own]
     else:
-        chosen = check_label(own) if label_map is None else label_map[own]
+        report.unmapped[own] += 1
+        return None
     weight, source = values.get("weight"), values.get("source") or ""
     # Few different labels and sources, each in hundreds of thousands of entries.
     chosen, source = map(sys.intern, (chosen, source))

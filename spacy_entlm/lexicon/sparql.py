@@ -1,14 +1,12 @@
-"""SPARQL queries over HTTP, each answer kept on disk.
-
-The answers stay for good: an HTTP cache would drop what the endpoint calls stale, and
-would keep answers that break off.
-"""
+"""SPARQL queries over HTTP, each answer kept on disk for good: an HTTP cache would drop
+what the endpoint calls stale, and keep answers that break off."""
 
 import asyncio
 import hashlib
 import json
 import re
 import time
+from contextlib import suppress
 from email.utils import mktime_tz, parsedate_tz
 from functools import partial
 from pathlib import Path
@@ -28,8 +26,7 @@ MAX_WAIT_SECONDS = 900.0
 
 _OK, _GATEWAY_TIMEOUT = 200, 504
 _TRY_AGAIN = frozenset({429, 500, 502, 503, _GATEWAY_TIMEOUT})
-# What Wikidata's endpoint writes where a query has used up its time, also in the
-# middle of an answer that began well.
+# What Wikidata's endpoint writes where time is up, also amid an answer that began well.
 _SERVER_TIMEOUT = "TimeoutException"
 _N_BODY_CHARS = 200
 
@@ -113,11 +110,9 @@ class SparqlClient:
         if self._path(query, "too-large").exists():
             raise QueryTooLarge("was too large before")
         path = self._path(query, "jsonl.gz")
-        if path.exists():
-            try:
-                return [row for _, row in read_objects(path, form="row")]
-            except DataError:
-                pass  # A damaged file is as good as none: it is fetched again.
+        # A damaged file is as good as none: it is fetched again.
+        with suppress(DataError):
+            return [row for _, row in read_objects(path, form="row")]
         try:
             rows = self._patiently(self._send, query)
         except _TryAgain as error:
@@ -210,9 +205,8 @@ class SparqlClient:
             raise self._unknown(text, "JSON that is no SPARQL result") from error
 
     def _unknown(self, text: str, what: str) -> EndpointError:
-        return EndpointError(
-            f"{self.endpoint} sends {what} ({_shorten(text)}): check --endpoint"
-        )
+        said = f"{what} ({_shorten(text)})"
+        return EndpointError(f"{self.endpoint} sends {said}: check --endpoint")
 
 
 def _whole(value: Any) -> str:

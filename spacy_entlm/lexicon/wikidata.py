@@ -7,7 +7,7 @@ disk, so a run that was stopped goes on.
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Iterator, NamedTuple, Optional, Sequence
+from typing import Any, Iterator, Optional, Sequence
 
 from ..files.errors import DataError
 from ..files.json_lines import read_json
@@ -21,8 +21,7 @@ LANGUAGES = ("en", "mul")
 PAGE_SIZE = 5000
 # A page of fewer that is too large will not get better by halving.
 MIN_PAGE_SIZE = 50
-# The public endpoint stops a query after a minute; its answer then still has to come
-# over the line.
+# The public endpoint stops a query after a minute; then its answer has to come.
 TIMEOUT_SECONDS = 90.0
 # A query that fails is sent so many times in all, with waits of 1, 2, 4, ... seconds.
 ATTEMPTS = 6
@@ -40,8 +39,7 @@ PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 PREFIX skos: <http://www.w3.org/2004/02/skos/core#>
 PREFIX bd: <http://www.bigdata.com/rdf#>
 """
-# A slice is read from the index, in its order, however far on it lies; beyond the end
-# it fails.
+# A slice is read from the index, however far on it lies; beyond the end it fails.
 _SLICE_ITEMS = """\
   SERVICE bd:slice {{
     ?item wdt:P31 wd:{class_id} .
@@ -52,8 +50,7 @@ _SLICE_ITEMS = """\
 _OFFSET_ITEMS = """\
   {{ SELECT DISTINCT ?item WHERE {{ ?item {path} wd:{class_id} . }}
     ORDER BY ?item LIMIT {limit} OFFSET {offset} }}"""
-# With all but the items optional, an item without a name in these languages is a row
-# too, so that a page with fewer items than asked for is the last.
+# All but the items is optional, so that a page of fewer than asked for is the last.
 _PAGE = """\
 SELECT ?item ?name ?sitelinks WHERE {{
 {items}
@@ -81,8 +78,7 @@ class WikidataSettings:
 
     languages (Sequence[str]): Of the names. page_size (int): Items a page.
     paging (str): "slice": by Blazegraph's slice service, as fast for the last page of
-        millions as for the first (not for subclasses); "offset": by LIMIT and OFFSET,
-        which every endpoint has.
+        millions as for the first; "offset": by LIMIT and OFFSET, as any endpoint can.
     limit (Optional[int]): Items a class at most, None: all.
     """
 
@@ -106,18 +102,10 @@ class WikidataSettings:
         return self.paging == SLICE and not wanted.subclasses
 
 
-class Page(NamedTuple):
-    """A part of a class: its rows, and how many items they tell of."""
-
-    rows: list[Row]
-    n_items: int
-
-
 def read_config(path: Path) -> list[WikidataClass]:
-    """Read which classes get which label.
+    """Read which classes get which label from a JSON file {"PER": ["Q5"], "LOC":
+    [{"class": "Q515", "subclasses": true}, ...], ...}.
 
-    path (Path): A JSON file {"PER": ["Q5"], "LOC": [{"class": "Q515", "subclasses":
-        true}, ...], ...}.
     RAISES (DataError): If the file is none such, or names no class.
     """
     config = read_json(path)
@@ -165,9 +153,9 @@ def build_query(
 
 def fetch_pages(
     wanted: WikidataClass, client: SparqlClient, settings: WikidataSettings
-) -> Iterator[Page]:
-    """Fetch a class, page by page. A page that is too large is halved; the next one
-    is twice as large again.
+) -> Iterator[list[Row]]:
+    """Fetch a class, the rows of a page at a time. A page that is too large is halved;
+    the next one is twice as large again.
 
     RAISES (EndpointError): If the endpoint fails for good.
     """
@@ -195,7 +183,7 @@ def fetch_pages(
             raise EndpointError(
                 f"{client.endpoint} sends a page of {wanted.class_id} again"
             )
-        yield Page(rows, len(items))
+        yield rows
         # A slice may be short, where items were deleted since they were counted.
         if len(items) < (1 if sliced else size):
             return

@@ -61,7 +61,7 @@ def fetch(endpoint, tmp_path):
         names = (
             entry
             for page in pages
-            for entry in read_page(wanted, page.rows, min_sitelinks, report)
+            for entry in read_page(wanted, page, min_sitelinks, report)
         )
         entries = merge_entries(names, report)
         return SimpleNamespace(entries=entries, report=report), waits
