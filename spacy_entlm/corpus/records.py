@@ -19,10 +19,8 @@ DOCSTART = "-DOCSTART-"
 # Ids and other remarks before a sentence ("# id 17", "# text = ..."), as CoNLL-U and
 # later shared tasks have them; a word "#" has a tag behind it, not a key.
 _COMMENT = re.compile(r"#\s+(id\s|[\w.:-]+\s*=)")
-# Between columns: tabs throughout the file if its first line has one.
-_TABS = re.compile(r"\t")
 # Only ASCII: a no-break space may be a word or part of one.
-_BLANKS = re.compile(r"[ \t]+")
+_COLUMN_GAP = re.compile(r"[ \t]+")
 
 
 class CharSpan(NamedTuple):
@@ -79,16 +77,20 @@ def parse_conll(
 def split_columns(lines: Sequence[str]) -> list[list[Row]]:
     """Split lines into sentences: line numbers with the columns' values."""
     sentences: list[list[Row]] = [[]]
-    gap = None
+    tabbed = None
     for number, line in enumerate(lines, 1):
         is_comment = not sentences[-1] and _COMMENT.match(line)
         if not line.strip() or is_comment or DOCSTART in line.split():
             if sentences[-1]:
                 sentences.append([])
             continue
-        gap = gap or (_TABS if "\t" in line else _BLANKS)
-        values = gap.split(line if gap is _TABS else line.strip(" \t"))
-        sentences[-1].append((number, [value.strip() for value in values]))
+        if tabbed is None:
+            tabbed = "\t" in line
+        if tabbed:
+            columns = [value.strip() for value in line.split("\t")]
+        else:
+            columns = _COLUMN_GAP.split(line.strip(" \t"))
+        sentences[-1].append((number, columns))
     return [sentence for sentence in sentences if sentence]
 
 
@@ -106,9 +108,12 @@ def _is_tag_first(rows: Sequence[Row]) -> bool:
 def _check_columns(rows: Sequence[Row], path: Path) -> None:
     first_number, first = rows[0]
     if len(first) < 2:
-        problem = f"only one column ({first[0]!r}): a line needs a word and its tag, "
-        problem += "separated by a tab or spaces"
-        raise DataError(problem, path=path, line=first_number)
+        raise DataError(
+            f"only one column ({first[0]!r}): a line needs a word and its tag, "
+            "separated by a tab or spaces",
+            path=path,
+            line=first_number,
+        )
     for number, columns in rows:
         if len(columns) != len(first):
             raise DataError(

@@ -108,11 +108,9 @@ class LexiconMatcher:
         skip_initial: bool = False,
     ) -> None:
         if case not in CASE_RULES:
-            raise DataError(
-                f"unknown case rule {case!r}: choose {', '.join(CASE_RULES)}"
-            )
-        self.case = case
-        self.skip_initial = skip_initial
+            rules = ", ".join(CASE_RULES)
+            raise DataError(f"unknown case rule {case!r}: choose {rules}")
+        self.case, self.skip_initial = case, skip_initial
         self.n_excluded = 0
         self._fold = case != EXACT
         self._encode = lru_cache(_MAX_CACHED_WORDS)(
@@ -213,7 +211,9 @@ def _is_capitalised(words: Sequence[str], spelling: Optional[bytes]) -> bool:
         for i, word in enumerate(words)
     ):
         return True
-    return spelling == b"".join(encode(word, fold=False) for word in words)
+    return spelling is not None and spelling == b"".join(
+        encode(word, fold=False) for word in words
+    )
 
 
 def annotate(
@@ -246,12 +246,8 @@ def _unclear(doc: Doc, matches: Matches) -> list[Span]:
     known, unclear = (
         {i for match in kind for i in range(match.start, match.end)} for kind in matches
     )
-    unclear.update(
-        token.i
-        for token in doc
-        if any(map(str.isupper, token.text)) and not token.is_stop
-    )
-    return [doc[i : i + 1] for i in sorted(unclear - known)]
+    names = (t.i for t in doc if any(map(str.isupper, t.text)) and not t.is_stop)
+    return [doc[i : i + 1] for i in sorted(unclear.union(names) - known)]
 
 
 def join_neighbours(matches: Iterable[Match]) -> list[Match]:
@@ -268,11 +264,9 @@ def join_neighbours(matches: Iterable[Match]) -> list[Match]:
 def _without_initial(matches: Sequence[Match], starts: set[int]) -> list[Match]:
     followed = {(b.start, b.label) for b in matches}
     return [
-        match
-        for match in matches
-        if match.end - match.start > 1
-        or match.start not in starts
-        or (match.end, match.label) in followed
+        m
+        for m in matches
+        if m.end - m.start > 1 or m.start not in starts or (m.end, m.label) in followed
     ]
 
 
