@@ -194,10 +194,10 @@ def _strings(entry: dict[str, Any], key: str) -> list[str]:
 
 
 def _parse_span(span: Any, text: str) -> CharSpan:
-    start, end, label = (
-        span if isinstance(span, list) and len(span) == 3 else [None] * 3
-    )
-    if isinstance(span, dict):
+    start = end = label = None
+    if isinstance(span, list) and len(span) == 3:
+        start, end, label = span
+    elif isinstance(span, dict):
         start, end = (span.get(k, span.get(f"{k}_offset")) for k in ("start", "end"))
         label = span.get("label")
     # type() and not isinstance(): true and false are no offsets.

@@ -4,7 +4,7 @@ Ghana", "Harbour Bridge", "Dr. Osei"."""
 import calendar
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import groupby, product
 from pathlib import Path
 from typing import Any, Collection, Iterable, Iterator, Optional, Sequence
 
@@ -66,7 +66,7 @@ def read_patterns(path: Path, lexicon: Sequence[Entry] = ()) -> NamePatterns:
         patterns.before.update(dict.fromkeys(given.get(BEFORE, []), label))
         for phrase in given.get(FIRST, []):
             patterns.first[tuple(phrase.split())] = label
-        if source := given.get(FIRST_FROM):
+        if (source := given.get(FIRST_FROM)) is not None:
             names = [entry.name for entry in lexicon if entry.source == source]
             if not names:
                 problem = f"the lexicon has no name with the source {source!r}"
@@ -85,10 +85,9 @@ def _find_problem(given: Any) -> Optional[str]:
             word and isinstance(word, str) for word in words
         ):
             return f"{key} must be a list of words"
-    source = given.get(FIRST_FROM, SOURCE)
-    return (
-        None if isinstance(source, str) and source else f"{FIRST_FROM} must be a source"
-    )
+    if not isinstance(given.get(FIRST_FROM, ""), str):
+        return f"{FIRST_FROM} must be a source"
+    return None
 
 
 def mine_names(
@@ -113,8 +112,9 @@ def mine_names(
                     counts[" ".join(name)][label] += 1
     entries = []
     for text, labels in counts.items():
-        (label, count), (_, other) = [*labels.most_common(2), ("", 0)][:2]
-        if other * CLEARLY <= count and text not in patterns.known:
+        (label, count), *others = labels.most_common(2)
+        unclear = any(other * CLEARLY > count for _, other in others)
+        if not unclear and text not in patterns.known:
             entries.append(Entry(text, label, float(count), SOURCE))
     return entries
 
@@ -143,8 +143,7 @@ def _capitalised_runs(words: Sequence[str]) -> Iterator[list[str]]:
 
 def _parts(run: list[str], stop_words: Collection[str]) -> Iterator[list[str]]:
     """A run cut at each "and", without stop words and connectors around it."""
-    ends = [i for i, word in enumerate(run) if word == AND]
-    parts = [run[a:b] for a, b in zip([0, *(i + 1 for i in ends)], [*ends, len(run)])]
+    parts = [list(words) for is_and, words in groupby(run, AND.__eq__) if not is_and]
     for part in parts:
         while part and (part[0] in CONNECTORS or part[0].lower() in stop_words):
             part.pop(0)
@@ -175,6 +174,8 @@ def _match_person(
     label, name = patterns.given.get(part[0]), part
     if label is None:
         label, name = patterns.before.get(part[0]), part[1:]
+    if label is None:
+        return [], None
     end = 1
     while end < min(len(name), MOST_OF_PERSON) and (
         _is_capitalised(name[end]) or (name[end] in PARTICLES and end + 1 < len(name))
