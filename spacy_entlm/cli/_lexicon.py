@@ -8,11 +8,10 @@ from typer import Option
 
 from ..corpus.report import format_counts
 from ..files.file import check_output, write_file
-from ..lexicon.entries import Entry
+from ..lexicon.entries import Entry, check_lexicon_extension, write_lexicon
 from ..lexicon.labels import read_label_map
 from ..lexicon.match import CASE_RULES
 from ..lexicon.readers import FORMATS
-from ..lexicon.writers import check_lexicon_extension, write_lexicon
 from ._util import echo_lines
 
 _MAP = (

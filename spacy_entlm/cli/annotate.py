@@ -9,10 +9,10 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from ..corpus.docs import check_extension, write_docs
 from ..corpus.formats import EXTENSIONS, FORMATS, SPACY, format_from_content
 from ..corpus.readers import read_docbin, read_docs
 from ..corpus.texts import make_docs
-from ..corpus.writers import check_extension, write_docs
 from ..evaluation.scoring import score_entities
 from ..files.errors import DataError
 from ..files.file import check_output, replace_file, write_file
@@ -27,7 +27,7 @@ from ..files.text import (
 )
 from ..lexicon.match import EXACT, LexiconMatcher, annotate
 from ..lexicon.readers import read_lexicon
-from ..lexicon.report import MatchReport, WordScores
+from ..lexicon.report import MatchReport, score_words
 from ._lexicon import (
     CaseOption,
     LabelOption,
@@ -126,14 +126,13 @@ def annotate_cli(
         skip_initial=skip_initial,
     )
     docs, gold_docs = _read_input(input_path, nlp, format, gold)
-    report, words, examples = MatchReport(), WordScores(), []
+    report, examples = MatchReport(), []
 
     def marked() -> Iterator[Doc]:
         pairs = annotate(docs, matcher, join=join, open_=open_)
         for i, (doc, matches) in enumerate(pairs):
             report.add(len(doc), matches)
             if gold_docs:
-                words.add(doc, gold_docs[i])
                 examples.append(Example(doc, gold_docs[i]))
             if doc.ents or not only_matches:
                 yield doc
@@ -147,7 +146,8 @@ def annotate_cli(
         scores = score_entities(examples)
         lines.append(f"Against {scores['n_entities']:,} gold entities, in percent:")
         rows = {"all": scores["bio"], **scores["bio"]["per_type"]}
-        rows.update({f"{k}, words": v.to_dict() for k, v in words.labels.items()})
+        words = score_words((eg.predicted, eg.reference) for eg in examples)
+        rows.update({f"{k}, words": v.to_dict() for k, v in words.items()})
         lines += score_table(rows)
     echo_lines([*lines, f"Wrote {output}"])
 

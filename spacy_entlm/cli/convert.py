@@ -7,9 +7,9 @@ from spacy.language import Language
 from weasel.util import get_checksum
 
 from ..backbones.names import resolve_backbone
+from ..corpus.docs import OUTPUT_EXTENSIONS, check_extension, write_docs
 from ..corpus.formats import EXTENSIONS
 from ..corpus.readers import read_docs
-from ..corpus.writers import OUTPUT_EXTENSIONS, check_extension, write_docs
 from ..files.errors import DataError
 from ..files.file import check_output, write_file
 from ..files.folder import check_folder, check_output_folder, write_folder

@@ -1,6 +1,7 @@
 """The commands `lexicon ...`: build, merge, cut down and look at lexicons."""
 
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Annotated, Dict, List, Optional
@@ -12,7 +13,7 @@ from ..corpus.report import format_counts
 from ..corpus.texts import make_docs
 from ..files.errors import DataError
 from ..files.text import read_lines
-from ..lexicon.entries import Entry, find_ambiguous, merge_entries
+from ..lexicon.entries import Entry, LexiconReport, find_ambiguous, merge_entries
 from ..lexicon.match import EXACT
 from ..lexicon.mine import mine_names, read_patterns
 from ..lexicon.readers import read_lexicon
@@ -80,7 +81,8 @@ def merge_cli(
             read_lexicon(path, format=lexicon_format, label=label, label_map=mapped)
             for path in progress_bar(paths, unit="file")
         ]
-        merged, report = merge_entries(entries for entries, _ in lexicons)
+        report = LexiconReport()
+        merged = merge_entries(chain.from_iterable(e for e, _ in lexicons), report)
         for _, read in lexicons:
             report.update(read)
         write_and_report(merged, output_path, report.problems())
@@ -152,7 +154,7 @@ def show_cli(
         )
         lines = summarise(entries)
         rng = Random(seed)
-        for shown in sorted(report.labels):
+        for shown in sorted({entry.label for entry in entries}):
             names = [entry.name for entry in entries if entry.label == shown]
             chosen = rng.sample(names, min(examples, len(names)))
             lines.append(f"{shown}, e.g. {'; '.join(chosen)}")
@@ -160,7 +162,7 @@ def show_cli(
 
 
 def _describe_ambiguous(entries: List[Entry]) -> List[str]:
-    ambiguous = {name: sorted(of) for name, of in find_ambiguous(entries).items()}
+    ambiguous = find_ambiguous(entries)
     if not ambiguous:
         return ["No name is under several labels"]
     shown = [

@@ -1,12 +1,13 @@
 """The command `lexicon wikidata`: names and aliases of the instances of classes."""
 
 from pathlib import Path
-from typing import Annotated, List, Optional
+from typing import Annotated, Iterator, List, Optional
 
 from typer import Option
 
 from ..files.errors import DataError
 from ..lexicon import wikidata as wd
+from ..lexicon.entries import Entry, LexiconReport, merge_entries
 from ..lexicon.sparql import USER_AGENT, EndpointError, SparqlClient
 from ._lexicon import OverwriteOption, check_lexicon_output, write_and_report
 from ._util import echo_lines, one_line_errors, progress_bar
@@ -63,32 +64,36 @@ def wikidata_cli(
         check_lexicon_output(output_path, [config], overwrite)
         classes = wd.read_config(config)
         settings = wd.WikidataSettings(
-            language or wd.LANGUAGES, page_size, paging, limit, min_sitelinks
+            language or wd.LANGUAGES, page_size, paging, limit
         )
         cache = cache or output_path.with_name(f"{output_path.name}.pages")
         client = SparqlClient(
             endpoint, cache, user_agent=user_agent, timeout=timeout, attempts=attempts
         )
-        builder = wd.LexiconBuilder(min_sitelinks)
-        try:
+        report = LexiconReport()
+
+        def fetched() -> Iterator[Entry]:
             for wanted in classes:
                 n_items = 0
                 pages = wd.fetch_pages(wanted, client, settings)
-                for page in progress_bar(pages, unit="page"):
-                    builder.add(wanted, page.rows)
-                    n_items += page.n_items
+                for rows in progress_bar(pages, unit="page"):
+                    yield from wd.read_page(wanted, rows, min_sitelinks, report)
+                    n_items += len({row.get("item") for row in rows})
                 notice = "" if n_items else ": no instances, check the class"
                 echo_lines(
                     [f"{wanted.label} {wanted.class_id}: {n_items:,} items{notice}"]
                 )
+
+        try:
+            entries = merge_entries(fetched(), report)
         except EndpointError as error:
             raise DataError(
                 f"{error}. What was fetched is kept in {cache}: the same command goes "
                 "on from there"
             ) from error
-        if not builder.entries:
+        if not entries:
             raise DataError(
                 "no names found: check the classes, the languages and --min-sitelinks",
                 path=config,
             )
-        write_and_report(builder.entries, output_path, builder.report.problems())
+        write_and_report(entries, output_path, report.problems())

@@ -8,10 +8,10 @@ from typing import Annotated, Any, List
 
 from spacy.tokens import Doc
 
+from ..corpus.docs import check_extension, write_docs
 from ..corpus.readers import read_docs
 from ..corpus.report import format_counts
 from ..corpus.sampling import SamplingError, sample_exact
-from ..corpus.writers import check_extension, write_docs
 from ..files.errors import DataError
 from ..files.file import check_output, write_file
 from ..files.folder import check_output_folder, write_folder

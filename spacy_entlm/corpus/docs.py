@@ -1,18 +1,57 @@
-"""Copies of Docs."""
+"""Docs: copies without annotation, and the files that training and commands read."""
 
-from typing import Optional
+from pathlib import Path
+from typing import Iterable, Optional
 
-from spacy.tokens import Doc
+from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
+
+from ..files.errors import DataError
+from ..files.json_lines import dump_line
+from .tags import doc_to_tags
+
+OUTPUT_EXTENSIONS = (".spacy", ".jsonl")
 
 
 def unannotated(doc: Doc, vocab: Optional[Vocab] = None) -> Doc:
-    """A Doc of the same words and spaces, without any annotation.
+    """A copy of a Doc that has its words and spaces, and no annotation.
 
-    doc (Doc): The Doc, which stays as it is.
     vocab (Optional[Vocab]): That of the copy; None: the Doc's.
-    RETURNS (Doc): The copy.
     """
     words = [token.text for token in doc]
     spaces = [bool(token.whitespace_) for token in doc]
     return Doc(doc.vocab if vocab is None else vocab, words=words, spaces=spaces)
+
+
+def check_extension(path: Path) -> None:
+    """Check that `write_docs` can write a file of this name.
+
+    RAISES (DataError): If its extension is none of OUTPUT_EXTENSIONS.
+    """
+    if path.suffix not in OUTPUT_EXTENSIONS:
+        raise DataError(
+            f"the output's extension is {path.suffix!r}: end its name in "
+            f"{' or '.join(OUTPUT_EXTENSIONS)}",
+            path=path,
+        )
+
+
+def write_docs(docs: Iterable[Doc], path: Path) -> None:
+    """Write Docs as a DocBin (.spacy) or as JSON lines of words and BIO tags (.jsonl).
+
+    RAISES (DataError): If its extension is none of OUTPUT_EXTENSIONS.
+    """
+    check_extension(path)
+    if path.suffix == ".spacy":
+        DocBin(docs=docs).to_disk(path)
+        return
+    with path.open("wb") as file_:
+        for doc in docs:
+            # Tokens of blanks only exist where a text was tokenised; no word list has
+            # them, and readers of word lists stumble over them.
+            tagged = [x for x in zip(doc, doc_to_tags(doc)) if not x[0].is_space]
+            words, tags = (
+                [token.text for token, _ in tagged],
+                [tag for _, tag in tagged],
+            )
+            file_.write(dump_line({"text": words, "label": tags}))

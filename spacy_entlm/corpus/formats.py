@@ -1,27 +1,20 @@
 """Which of the supported formats a file has."""
 
 from pathlib import Path
-from typing import Optional, Sequence
+from typing import Mapping, Optional, Sequence
 
 from ..files.errors import DataError
 from ..files.text import unpacked_extension
-from .records import INLINE_MARKUP, split_columns
+from .records import CONLL, INLINE, INLINE_MARKUP, JSONL, PARSERS, split_columns
 from .tags import is_certain_tag
 
-CONLL = "conll"
-JSONL = "jsonl"
-INLINE = "inline"
 SPACY = "spacy"
-FORMATS = (CONLL, JSONL, INLINE, SPACY)
-
+FORMATS = (*PARSERS, SPACY)
 # None: the content tells.
 EXTENSIONS = {
     ".spacy": SPACY,
     ".jsonl": JSONL,
-    ".conll": CONLL,
-    ".iob": CONLL,
-    ".bio": CONLL,
-    ".tsv": CONLL,
+    **dict.fromkeys((".conll", ".iob", ".bio", ".tsv"), CONLL),
     ".md": INLINE,
     ".txt": None,
 }
@@ -29,29 +22,35 @@ EXTENSIONS = {
 _N_LINES_SEEN = 20
 
 
-def format_from_name(path: Path, format: Optional[str]) -> Optional[str]:
+def format_from_name(
+    path: Path,
+    format: Optional[str],
+    extensions: Mapping[str, Optional[str]] = EXTENSIONS,
+    formats: Sequence[str] = FORMATS,
+) -> Optional[str]:
     """Tell the format from what is asked for, or else from the file's extension.
 
-    path (Path): The file. format (Optional[str]): One of FORMATS, "auto" or None.
-    RETURNS (Optional[str]): One of FORMATS, None if only the content can tell.
+    format (Optional[str]): One of formats, "auto" or None.
+    extensions (Mapping[str, Optional[str]]): The format of each, None if only the
+        content can tell.
     RAISES (DataError): If the format or the extension is unknown.
     """
     if format not in (None, "auto"):
-        if format not in FORMATS:
+        if format not in formats:
             raise DataError(
-                f"unknown format {format!r}: choose auto, {', '.join(FORMATS)}"
+                f"unknown format {format!r}: choose auto, {', '.join(formats)}"
             )
         return format
     extension = unpacked_extension(path)
     is_packed = extension != path.suffix.lower()
-    if extension not in EXTENSIONS or (is_packed and extension == ".spacy"):
+    if extension not in extensions or (is_packed and extension == ".spacy"):
+        named = f", or name the format ({', '.join(formats)})" if formats else ""
         raise DataError(
             f"unknown extension {''.join(path.suffixes[-2:])!r}: rename the file to "
-            f"one of {' '.join(EXTENSIONS)} (text may be packed, .xz .gz), or name the "
-            f"format ({', '.join(FORMATS)})",
+            f"one of {' '.join(extensions)} (text may be packed, .xz .gz){named}",
             path=path,
         )
-    return EXTENSIONS[extension]
+    return extensions[extension]
 
 
 def format_from_content(lines: Sequence[str], path: Path) -> str:
@@ -59,26 +58,20 @@ def format_from_content(lines: Sequence[str], path: Path) -> str:
 
     RAISES (DataError): If it is none of these.
     """
-    first = next((line for line in lines if line.strip()), "")
-    if first.lstrip().startswith("{"):
+    head = [line for line in lines if line.strip()][:_N_LINES_SEEN]
+    if head and head[0].lstrip().startswith("{"):
         return JSONL
     if any(INLINE_MARKUP.search(line) for line in lines):
         return INLINE
-    if _has_columns(lines):
+    rows = [columns for sentence in split_columns(head) for _, columns in sentence]
+    widths = {len(columns) for columns in rows}
+    # Lines of prose may have as many words each, so a tag must be among them.
+    if len(widths - {1}) == len(widths) == 1 and any(
+        is_certain_tag(value) for columns in rows for value in (columns[0], columns[-1])
+    ):
         return CONLL
     raise DataError(
         "neither columns of words and tags nor [words](LABEL) markup found: add the "
         f"annotation, or name the format ({', '.join(FORMATS)})",
         path=path,
-    )
-
-
-def _has_columns(lines: Sequence[str]) -> bool:
-    head = [line for line in lines if line.strip()][:_N_LINES_SEEN]
-    rows = [columns for sentence in split_columns(head) for _, columns in sentence]
-    if not rows or len(rows[0]) < 2:
-        return False
-    # Lines of prose may have as many words each, so a tag must be among them.
-    return len({len(columns) for columns in rows}) == 1 and any(
-        is_certain_tag(columns[0]) or is_certain_tag(columns[-1]) for columns in rows
     )

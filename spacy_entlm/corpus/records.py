@@ -1,25 +1,15 @@
 """Lines of a text file to records: words with tags, or a text with spans."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    List,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Tuple,
-    Union,
-)
+from typing import Any, Callable, NamedTuple, Sequence
 
 from ..files.errors import DataError
 from ..files.json_lines import load_object
 from .report import NOT_ACCEPTED, CorpusReport
-from .tags import MISSING_FORMS, is_certain_tag
+from .tags import MISSING_FORMS, check_label, is_certain_tag
 
+CONLL, JSONL, INLINE = "conll", "jsonl", "inline"
 INLINE_MARKUP = re.compile(r"\[([^\[\]]+)\]\(([^\W\d_][\w-]*)\)")
 # The spans of a text: Prodigy's and ours, spaCy's, doccano's.
 SPAN_KEYS = ("spans", "entities", "label", "labels")
@@ -41,56 +31,53 @@ class CharSpan(NamedTuple):
     label: str
 
 
-@dataclass(frozen=True)
-class WordRecord:
+class WordRecord(NamedTuple):
     """Words with one tag each, and the line where each stands."""
 
-    words: List[str]
-    tags: List[str]
-    lines: List[int]
+    words: list[str]
+    tags: list[str]
+    lines: list[int]
 
 
-@dataclass(frozen=True)
-class TextRecord:
+class TextRecord(NamedTuple):
     """A text with spans, and the line where it stands."""
 
     text: str
-    spans: List[CharSpan]
+    spans: list[CharSpan]
     line: int
 
 
-Record = Union[WordRecord, TextRecord]
-Row = Tuple[int, List[str]]
+Record = WordRecord | TextRecord
+Row = tuple[int, list[str]]
 
 
 def parse_conll(
     lines: Sequence[str], path: Path, report: CorpusReport
-) -> List[WordRecord]:
-    """Read sentences in columns, separated by blank lines.
+) -> list[WordRecord]:
+    """Read sentences in columns, separated by blank lines: the word is in the first
+    column and the tag in the last, or the reverse (see _is_tag_first).
 
-    RETURNS (List[WordRecord]): One per sentence; the word is taken from the first
-        column and the tag from the last, or the reverse (see is_tag_first).
     RAISES (DataError): If the number of columns changes, or there is only one.
     """
     sentences = split_columns(lines)
     rows = [row for sentence in sentences for row in sentence]
     if rows:
         _check_columns(rows, path)
-    word, tag = (-1, 0) if is_tag_first(rows) else (0, -1)
+    word, tag = (-1, 0) if _is_tag_first(rows) else (0, -1)
     return [
         WordRecord(
-            words=[columns[word] for _, columns in sentence],
-            tags=[columns[tag] for _, columns in sentence],
-            lines=[number for number, _ in sentence],
+            [columns[word] for _, columns in sentence],
+            [columns[tag] for _, columns in sentence],
+            [number for number, _ in sentence],
         )
         for sentence in sentences
     ]
 
 
-def split_columns(lines: Sequence[str]) -> List[List[Row]]:
+def split_columns(lines: Sequence[str]) -> list[list[Row]]:
     """Split lines into sentences: line numbers with the columns' values."""
-    sentences: List[List[Row]] = [[]]
-    tabbed: Optional[bool] = None
+    sentences: list[list[Row]] = [[]]
+    tabbed = None
     for number, line in enumerate(lines, 1):
         is_comment = not sentences[-1] and _COMMENT.match(line)
         if not line.strip() or is_comment or DOCSTART in line.split():
@@ -107,7 +94,7 @@ def split_columns(lines: Sequence[str]) -> List[List[Row]]:
     return [sentence for sentence in sentences if sentence]
 
 
-def is_tag_first(rows: Sequence[Row]) -> bool:
+def _is_tag_first(rows: Sequence[Row]) -> bool:
     """Tell whether the first column holds the tags, as in the MIT corpora: all of its
     values look like tags (bare class names do not) and those of the last do not."""
 
@@ -138,15 +125,15 @@ def _check_columns(rows: Sequence[Row], path: Path) -> None:
             )
 
 
-def parse_jsonl(lines: Sequence[str], path: Path, report: CorpusReport) -> List[Record]:
-    """Read JSON lines, of words with tags or of texts with spans.
+def parse_jsonl(lines: Sequence[str], path: Path, report: CorpusReport) -> list[Record]:
+    """Read JSON lines, of words with tags or of texts with spans; blank ones are
+    passed over.
 
     report (CorpusReport): Gets the counts of lines that the annotator did not accept,
         and of keys whose lists are not read.
-    RETURNS (List[Record]): One per line accepted; blank ones are passed over.
     RAISES (DataError): If a line is no JSON object, or lacks what it must have.
     """
-    records: List[Record] = []
+    records: list[Record] = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -159,24 +146,17 @@ def parse_jsonl(lines: Sequence[str], path: Path, report: CorpusReport) -> List[
         except ValueError as error:
             raise DataError(str(error), path=path, line=number) from error
         records.append(record)
-        report.unread.update(
-            key
-            for key, value in entry.items()
-            if isinstance(value, list)
-            and value
-            and key[:1] != "_"
-            and key not in (read, *_OTHER_LISTS)
-        )
+        others = entry.keys() - {read, *_OTHER_LISTS}
+        lists = (key for key in others if entry[key] and isinstance(entry[key], list))
+        report.unread.update(key for key in lists if not key.startswith("_"))
     return records
 
 
-def _parse_entry(entry: Dict[str, Any], number: int) -> Tuple[Record, str]:
+def _parse_entry(entry: dict[str, Any], number: int) -> tuple[Record, str]:
     """A line's record, and the key of its annotation."""
     text = entry.get("text")
     if isinstance(text, list):
-        if "label" not in entry:
-            raise ValueError(f'a list of words without "label" ({list(entry)})')
-        words, tags = (_strings(entry[key], key) for key in ("text", "label"))
+        words, tags = _strings(entry, "text"), _strings(entry, "label")
         if len(words) != len(tags):
             raise ValueError(
                 f'{len(words)} words in "text" but {len(tags)} tags in "label": give '
@@ -193,7 +173,7 @@ def _parse_entry(entry: Dict[str, Any], number: int) -> Tuple[Record, str]:
     )
 
 
-def _holds_spans(entry: Dict[str, Any], key: str) -> bool:
+def _holds_spans(entry: dict[str, Any], key: str) -> bool:
     value = entry.get(key)
     first = value[0] if isinstance(value, list) and value else value
     if "label" in key and isinstance(first, str):
@@ -203,7 +183,8 @@ def _holds_spans(entry: Dict[str, Any], key: str) -> bool:
     return bool(value)
 
 
-def _strings(values: Any, key: str) -> List[str]:
+def _strings(entry: dict[str, Any], key: str) -> list[str]:
+    values = entry.get(key)
     if not isinstance(values, list):
         raise ValueError(f'"{key}" must be a list of strings, not {values!r}')
     for value in values:
@@ -213,67 +194,55 @@ def _strings(values: Any, key: str) -> List[str]:
 
 
 def _parse_span(span: Any, text: str) -> CharSpan:
+    start = end = label = None
     if isinstance(span, list) and len(span) == 3:
         start, end, label = span
     elif isinstance(span, dict):
         start, end = (span.get(k, span.get(f"{k}_offset")) for k in ("start", "end"))
         label = span.get("label")
-    else:
-        raise ValueError(
-            f"span {span!r} is neither an object of start, end and label nor a list "
-            "of these"
-        )
     # type() and not isinstance(): true and false are no offsets.
-    if type(start) is not int or type(end) is not int:
-        raise ValueError(f'span {span!r} needs whole numbers "start" and "end"')
-    if not isinstance(label, str):
-        raise ValueError(f'span {span!r} needs a "label" that is a string')
+    if type(start) is not int or type(end) is not int or not isinstance(label, str):
+        raise ValueError(
+            f'span {span!r} needs whole numbers "start" and "end" and a "label" that '
+            "is a string: write an object of these, or a list"
+        )
     if not 0 <= start < end <= len(text):
         raise ValueError(
             f"span {span!r} does not lie in its text of {len(text)} characters: "
             "offsets count characters from 0, the end is exclusive"
         )
-    return CharSpan(start, end, label)
+    return CharSpan(start, end, check_label(label))
 
 
 def parse_inline(
     lines: Sequence[str], path: Path, report: CorpusReport
-) -> List[TextRecord]:
+) -> list[TextRecord]:
     """Read one sentence a line with its entities marked [like this](LABEL).
 
-    RETURNS (List[TextRecord]): The texts without markup, with spans.
     RAISES (DataError): If a bracket is closed but no label follows.
     """
     records = []
     for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            text, spans = strip_markup(line.strip())
-        except ValueError as error:
-            raise DataError(str(error), path=path, line=number) from error
-        records.append(TextRecord(text, spans, number))
+        if line.strip():
+            try:
+                records.append(TextRecord(*_strip_markup(line.strip()), number))
+            except ValueError as error:
+                raise DataError(str(error), path=path, line=number) from error
     return records
 
 
-def strip_markup(line: str) -> Tuple[str, List[CharSpan]]:
-    """Take the markup out of a line, eg "[Angela Ruiz](PER) flew to [Lima](LOC)."
-
-    RETURNS (Tuple[str, List[CharSpan]]): The text, and the spans in it.
-    RAISES (ValueError): If a bracket is closed but no label follows.
-    """
-    text = ""
+def _strip_markup(line: str) -> tuple[str, list[CharSpan]]:
+    text, position = "", 0
     spans = []
-    position = 0
     for match in INLINE_MARKUP.finditer(line):
         text += _unmarked(line[position : match.start()])
-        entity = match.group(1)
+        entity, label = match.groups()
         # Blanks inside the brackets belong to the text, not to the entity.
         start = len(text) + len(entity) - len(entity.lstrip())
         end = len(text) + len(entity.rstrip())
         if start >= end:
             raise ValueError(f"nothing is marked in {match.group()!r}")
-        spans.append(CharSpan(start, end, match.group(2)))
+        spans.append(CharSpan(start, end, check_label(label)))
         text += entity
         position = match.end()
     return text + _unmarked(line[position:]), spans
@@ -289,4 +258,5 @@ def _unmarked(text: str) -> str:
     return text
 
 
-Parser = Callable[[Sequence[str], Path, CorpusReport], Sequence[Record]]
+PARSERS: dict[str, Callable[[Sequence[str], Path, CorpusReport], Sequence[Record]]]
+PARSERS = {CONLL: parse_conll, JSONL: parse_jsonl, INLINE: parse_inline}

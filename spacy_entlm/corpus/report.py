@@ -2,9 +2,6 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Iterable, List
-
-from spacy.tokens import Doc
 
 EMPTY_TEXTS = "empty texts"
 BLANK_WORDS = "blank words"
@@ -20,7 +17,7 @@ class CorpusReport:
     docs (int): Docs, mostly sentences. words (int): Tokens in them.
     entities (Counter[str]): Entities per class.
     misaligned (Counter[str]): Per class, spans that do not fall on token boundaries.
-    misaligned_examples (List[str]): The first of these, with their text and line.
+    misaligned_examples (list[str]): The first of these, with their text and line.
     overlapping (int): Spans left out because a longer one overlaps them.
     skipped (Counter[str]): What was left out, per reason.
     unread (Counter[str]): Keys of JSON lines with lists that are not known.
@@ -30,26 +27,12 @@ class CorpusReport:
     words: int = 0
     entities: Counter[str] = field(default_factory=Counter)
     misaligned: Counter[str] = field(default_factory=Counter)
-    misaligned_examples: List[str] = field(default_factory=list)
+    misaligned_examples: list[str] = field(default_factory=list)
     overlapping: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     unread: Counter[str] = field(default_factory=Counter)
 
-    def count_docs(self, docs: Iterable[Doc]) -> None:
-        """Add Docs that were read, their words and their entities."""
-        for doc in docs:
-            self.docs += 1
-            self.words += len(doc)
-            self.entities.update(ent.label_ for ent in doc.ents)
-
-    def add_misaligned(self, label: str, example: str) -> None:
-        """Add a span that does not fall on token boundaries; the first few examples,
-        text and place, are kept."""
-        self.misaligned[label] += 1
-        if len(self.misaligned_examples) < N_EXAMPLES:
-            self.misaligned_examples.append(example)
-
-    def lines(self) -> List[str]:
+    def lines(self) -> list[str]:
         """Render the report in short lines; what did not occur is not mentioned."""
         n_entities = self.entities.total()
         return [
@@ -58,7 +41,7 @@ class CorpusReport:
             *self.problems(),
         ]
 
-    def problems(self) -> List[str]:
+    def problems(self) -> list[str]:
         """Render what could not be used, in short lines."""
         lines = []
         if self.misaligned:
@@ -77,7 +60,7 @@ class CorpusReport:
         return lines
 
 
-def format_counts(counts: Counter[str]) -> List[str]:
+def format_counts(counts: Counter[str]) -> list[str]:
     """Render counts per class: a line each, indented, in the order of their names."""
-    width = max((len(label) for label in counts), default=0)
+    width = max(map(len, counts), default=0)
     return [f"  {label:<{width}} {counts[label]:,}" for label in sorted(counts)]

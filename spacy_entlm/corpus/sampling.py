@@ -3,11 +3,9 @@ integer program where that finds no sample."""
 
 import random
 from collections import Counter, defaultdict
-from dataclasses import dataclass
-from typing import Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Iterable, NamedTuple, Optional, Sequence
 
 import numpy
-from spacy.attrs import ENT_IOB
 from spacy.tokens import Doc
 
 from ..files.errors import DataError
@@ -15,15 +13,13 @@ from ..files.errors import DataError
 # The greedy pass can fail for an unlucky order although K is possible.
 MAX_SHUFFLES = 100
 MAX_SECONDS = 30.0
-_ENT_IOB_MISSING = 0
 
 
 class SamplingError(DataError):
     """The data do not allow the sample that was asked for."""
 
 
-@dataclass(frozen=True)
-class _Candidate:
+class _Candidate(NamedTuple):
     doc: Doc
     counts: Counter[str]
 
@@ -35,20 +31,20 @@ def sample_exact(
     seed: int,
     keep_negatives: bool = False,
     min_words: int = 0,
-) -> List[Doc]:
+) -> list[Doc]:
     """Draw sentences that hold exactly K entities of every class.
 
     The sentences are shuffled and taken in turn unless a class would go over K, until
     all classes have K: up to MAX_SHUFFLES times, and as often with the sentences of
     rare classes first. If that fails, an integer program finds a sample, if there is
-    one. The classes are all labels in docs. Docs with missing annotation are left out.
+    one.
 
-    docs (Iterable[Doc]): Annotated sentences.
-    shots (int): K, entities per class, at least 1.
-    seed (int): Seed of the shuffles; the same seed gives the same sample.
+    docs (Iterable[Doc]): Annotated sentences, whose labels are the classes; those with
+        missing annotation are left out.
+    shots (int): K, at least 1. seed (int): The same seed gives the same sample.
     keep_negatives (bool): Take sentences without entities too, as they come.
     min_words (int): Leave out sentences of fewer words.
-    RETURNS (List[Doc]): The sample, in the order in which it was drawn.
+    RETURNS (list[Doc]): The sample, in the order in which it was drawn.
     RAISES (ValueError): If shots or min_words are out of range.
     RAISES (SamplingError): If there are no entities, or no such sample.
     """
@@ -56,12 +52,12 @@ def sample_exact(
         raise ValueError(f"min_words must be 0 or more, not {min_words}")
     pool, classes = _read_pool(docs, shots)
     usable = [
-        candidate
-        for candidate in pool
-        if (keep_negatives or candidate.counts)
-        and max(candidate.counts.values(), default=0) <= shots
-        and len(candidate.doc) >= min_words
-        and _is_complete(candidate.doc)
+        c
+        for c in pool
+        if (keep_negatives or c.counts)
+        and max(c.counts.values(), default=0) <= shots
+        and len(c.doc) >= min_words
+        and _is_complete(c.doc)
     ]
     _check_enough(pool, usable, classes, shots, exact=True)
     rng = random.Random(seed)
@@ -71,22 +67,19 @@ def sample_exact(
         if keep_negatives:
             negatives = [i for i, c in enumerate(usable) if not c.counts]
             share = len(negatives) / (len(usable) - len(negatives))
-            chosen += rng.sample(
-                negatives, min(len(negatives), round(share * len(chosen)))
-            )
+            n_negatives = min(len(negatives), round(share * len(chosen)))
+            chosen += rng.sample(negatives, n_negatives)
             rng.shuffle(chosen)
     return [usable[i].doc for i in chosen]
 
 
-def sample_at_least(docs: Iterable[Doc], shots: int, *, seed: int) -> List[Doc]:
+def sample_at_least(docs: Iterable[Doc], shots: int, *, seed: int) -> list[Doc]:
     """Draw the fewest sentences that hold K entities of every class or more, and of
     these the ones with the fewest entities: for sentences so full of entities that
     none hold exactly K.
 
-    docs (Iterable[Doc]): Annotated sentences; those with missing annotation are left
-        out.
-    shots (int): K, at least 1. seed (int): Seed of the choice among equals.
-    RETURNS (List[Doc]): The sample, in an order drawn with the seed.
+    docs, shots, seed: As in `sample_exact`.
+    RETURNS (list[Doc]): The sample, in an order drawn with the seed.
     RAISES (ValueError): If shots are out of range.
     RAISES (SamplingError): If there are fewer than K entities of a class.
     """
@@ -97,7 +90,7 @@ def sample_at_least(docs: Iterable[Doc], shots: int, *, seed: int) -> List[Doc]:
     return [usable[i].doc for i in chosen]
 
 
-def _read_pool(docs: Iterable[Doc], shots: int) -> Tuple[List[_Candidate], List[str]]:
+def _read_pool(docs: Iterable[Doc], shots: int) -> tuple[list[_Candidate], list[str]]:
     if shots < 1:
         raise ValueError(f"shots must be at least 1, not {shots}")
     pool = [_Candidate(doc, Counter(ent.label_ for ent in doc.ents)) for doc in docs]
@@ -110,14 +103,11 @@ def _read_pool(docs: Iterable[Doc], shots: int) -> Tuple[List[_Candidate], List[
 
 
 def _is_complete(doc: Doc) -> bool:
-    return len(doc) > 0 and _ENT_IOB_MISSING not in doc.to_array(ENT_IOB)
+    return len(doc) > 0 and all(token.ent_iob_ for token in doc)
 
 
 def _total(parts: Iterable[_Candidate]) -> Counter[str]:
-    total: Counter[str] = Counter()
-    for part in parts:
-        total.update(part.counts)
-    return total
+    return Counter(label for part in parts for label in part.counts.elements())
 
 
 def _check_enough(
@@ -133,13 +123,13 @@ def _check_enough(
     if not lacking:
         return
     n_left_out = sum(bool(c.counts) for c in pool) - sum(bool(c.counts) for c in usable)
-    left_out = (
-        f" ({n_left_out} sentences with entities left out: too short, not fully "
-        f"annotated, or more than {shots} of a class)"
-        if n_left_out
-        else ""
-    )
-    or_more = "take a few more with --at-least, " if exact and n_left_out else ""
+    left_out = or_more = ""
+    if n_left_out:
+        or_more = "take a few more with --at-least, " if exact else ""
+        left_out = (
+            f" ({n_left_out} sentences with entities left out: too short, not fully "
+            f"annotated, or more than {shots} of a class)"
+        )
     raise SamplingError(
         f"cannot draw {shots} entities of every class: there are {', '.join(lacking)}"
         f"{left_out}. Lower --shots, add examples of these classes, {or_more}or use "
@@ -148,19 +138,15 @@ def _check_enough(
 
 
 def _try_shuffles(
-    usable: Sequence[_Candidate],
-    classes: Sequence[str],
-    shots: int,
-    rng: random.Random,
-) -> Optional[List[int]]:
+    usable: Sequence[_Candidate], classes: Sequence[str], shots: int, rng: random.Random
+) -> Optional[list[int]]:
     """Return the first sample that is complete, None if there is none."""
     available = _total(usable)
     order = list(range(len(usable)))
     for attempt in range(2 * MAX_SHUFFLES):
         rng.shuffle(order)
-        turns = (
-            order if attempt < MAX_SHUFFLES else _rare_first(usable, order, available)
-        )
+        is_late = attempt >= MAX_SHUFFLES
+        turns = _rare_first(usable, order, available) if is_late else order
         chosen = _take_greedily(usable, turns, classes, shots)
         if chosen is not None:
             return chosen
@@ -169,26 +155,25 @@ def _try_shuffles(
 
 def _rare_first(
     usable: Sequence[_Candidate], order: Sequence[int], available: Counter[str]
-) -> List[int]:
+) -> list[int]:
     """The order in which sentences with entities change places, those with the rarest
     class to the front: frequent classes are full before a rare one is, and then keep
     out the sentences that have both."""
-    ranked = iter(
-        sorted(
-            (i for i in order if usable[i].counts),
-            key=lambda i: min(available[label] for label in usable[i].counts),
-        )
-    )
+
+    def rarest(i: int) -> int:
+        return min(available[label] for label in usable[i].counts)
+
+    ranked = iter(sorted((i for i in order if usable[i].counts), key=rarest))
     return [next(ranked) if usable[i].counts else i for i in order]
 
 
 def _take_greedily(
     usable: Sequence[_Candidate],
-    order: Iterable[int],
+    order: Sequence[int],
     classes: Sequence[str],
     shots: int,
-) -> Optional[List[int]]:
-    chosen: List[int] = []
+) -> Optional[list[int]]:
+    chosen: list[int] = []
     counts: Counter[str] = Counter()
     n_lacking = shots * len(classes)
     for i in order:
@@ -206,16 +191,14 @@ def _take_greedily(
 def _solve(
     usable: Sequence[_Candidate],
     classes: Sequence[str],
-    bounds: Tuple[float, float],
+    bounds: tuple[float, float],
     rng: random.Random,
-) -> List[int]:
-    """Find sentences whose entities of every class lie within bounds.
-
-    Sentences with the same counts are one variable: how many of them are taken.
-    """
+) -> list[int]:
+    """Find sentences whose entities of every class lie within bounds. Those with the
+    same counts are one variable: how many of them are taken."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    groups: Dict[Tuple[int, ...], List[int]] = defaultdict(list)
+    groups: dict[tuple[int, ...], list[int]] = defaultdict(list)
     for i, candidate in enumerate(usable):
         if candidate.counts:
             groups[tuple(candidate.counts[label] for label in classes)].append(i)

@@ -6,7 +6,8 @@ and S end one, and an I, L or E that continues nothing begins one (IOB1).
 """
 
 import re
-from typing import Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from functools import lru_cache
+from typing import Iterable, NamedTuple, Optional, Sequence
 
 from spacy.tokens import Doc
 
@@ -15,7 +16,7 @@ MISSING = "-"
 MISSING_FORMS = frozenset({"", MISSING})
 
 # First and last word (exclusive) of an entity, and its class.
-Entity = Tuple[int, int, str]
+Entity = tuple[int, int, str]
 
 _PREFIXED = re.compile(r"([BILUES])-(\S.*)", re.DOTALL)
 # One letter and a separator: meant as a prefix, but none that we know.
@@ -31,18 +32,11 @@ _HELP = (
 )
 
 
-class Tag(NamedTuple):
-    """A tag taken apart: prefix one of B I L U O or MISSING, label "" for none."""
-
-    prefix: str
-    label: str
-
-
 class Entities(NamedTuple):
     """What the tags of a sentence say: its entities, and the words without a tag."""
 
-    spans: List[Entity]
-    missing: List[int]
+    spans: list[Entity]
+    missing: list[int]
 
 
 def find_prefixed(tags: Iterable[str]) -> Optional[str]:
@@ -57,21 +51,22 @@ def is_certain_tag(value: str) -> bool:
     return value == OUTSIDE or re.fullmatch(r"[A-Z]-\S+", value) is not None
 
 
-def parse_tag(tag: str, prefixed: Optional[str]) -> Tag:
+@lru_cache(maxsize=1000)
+def parse_tag(tag: str, prefixed: Optional[str]) -> tuple[str, str]:
     """Take a tag apart.
 
     prefixed (Optional[str]): A prefixed tag of the same file, None if it is IO.
-    RETURNS (Tag): BIOES is given as BILUO, a bare class name as I.
-    RAISES (ValueError): If the tag has none of the known forms.
+    RETURNS (tuple[str, str]): One of B I L U O or MISSING, and the class, "" for none.
+        BIOES is given as BILUO, a bare class name as I.
+    RAISES (ValueError): If the tag has none of the known forms, or no class.
     """
     if tag in MISSING_FORMS:
-        return Tag(MISSING, "")
+        return MISSING, ""
     if tag == OUTSIDE:
-        return Tag(OUTSIDE, "")
-    match = _PREFIXED.fullmatch(tag)
-    if match is not None:
+        return OUTSIDE, ""
+    if match := _PREFIXED.fullmatch(tag):
         prefix, label = match.groups()
-        return Tag(_CANONICAL.get(prefix, prefix), label)
+        return _CANONICAL.get(prefix, prefix), check_label(label)
     is_bare = _BARE_LABEL.fullmatch(tag) and not _OTHER_PREFIX.match(tag)
     if not is_bare or tag == OUTSIDE.lower():
         raise ValueError(f"unknown tag {tag!r}: {_HELP}")
@@ -80,11 +75,11 @@ def parse_tag(tag: str, prefixed: Optional[str]) -> Tag:
             f"tag {tag!r} has no prefix, but {prefixed!r} in the same file has: "
             f"write B-{tag} and I-{tag}, or rename the class {prefixed!r}"
         )
-    return Tag("I", tag)
+    return "I", tag
 
 
-def check_label(label: str) -> None:
-    """Check that a class can be told from others in every file that we write.
+def check_label(label: str) -> str:
+    """Give a class back if it can be told from others in every file that we write.
 
     RAISES (ValueError): If it is empty, means "no entity", is nothing but a prefix, or
         holds line breaks, tabs or the like.
@@ -96,47 +91,38 @@ def check_label(label: str) -> None:
         or _CONTROL.search(label)
     ):
         raise ValueError(f"{label!r} is no class of entities: rename it, eg to PER")
+    return label
 
 
 def tags_to_entities(tags: Sequence[str], prefixed: Optional[str]) -> Entities:
-    """Read the entities from the tags of one sentence.
+    """Read the entities from the tags of one sentence, one per word.
 
-    tags (Sequence[str]): One tag per word.
     prefixed (Optional[str]): A prefixed tag of the same file, None if it is IO.
-    RETURNS (Entities): The entities in order, and the words without annotation.
-    RAISES (ValueError): If a tag has none of the known forms.
+    RAISES (ValueError): As `parse_tag`.
     """
-    spans: List[Entity] = []
-    missing: List[int] = []
-    start: Optional[int] = None
-    current = ""
+    spans: list[Entity] = []
+    missing: list[int] = []
+    continued = False
     for i, tag in enumerate(tags):
         prefix, label = parse_tag(tag, prefixed)
         if prefix == MISSING:
             missing.append(i)
-        continues = start is not None and prefix in ("I", "L") and label == current
-        if start is not None and not continues:
-            spans.append((start, i, current))
-            start = None
-        if label and not continues:
-            start, current = i, label
-        if start is not None and prefix in ("L", "U"):
-            spans.append((start, i + 1, current))
-            start = None
-    if start is not None:
-        spans.append((start, len(tags), current))
+        if continued and prefix in ("I", "L") and label == spans[-1][2]:
+            spans[-1] = (spans[-1][0], i + 1, label)
+        elif label:
+            spans.append((i, i + 1, label))
+        continued = prefix in ("B", "I")
     return Entities(spans, missing)
 
 
-def doc_to_tags(doc: Doc) -> List[str]:
+def doc_to_tags(doc: Doc) -> list[str]:
     """Write the entities of a Doc as BIO tags, MISSING where it has no annotation."""
-    tags = []
-    for token in doc:
-        if token.ent_iob_ == "":
-            tags.append(MISSING)
-        elif token.ent_type_ == "":
-            # Outside, or blocked for entities, which files have no sign for.
-            tags.append(OUTSIDE)
-        else:
-            tags.append(f"{token.ent_iob_}-{token.ent_type_}")
-    return tags
+    # Words blocked for entities, which files have no sign for, are outside.
+    return [
+        f"{token.ent_iob_}-{token.ent_type_}"
+        if token.ent_type_
+        else OUTSIDE
+        if token.ent_iob_
+        else MISSING
+        for token in doc
+    ]

@@ -1,7 +1,7 @@
 """Plain text of any form: .txt, JSON lines and .spacy files, packed or not."""
 
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Tuple
+from typing import Any, Iterable, Iterator
 
 import spacy
 from spacy.language import Language
@@ -9,7 +9,8 @@ from spacy.tokens import Doc
 
 from ..files.errors import DataError
 from ..files.json_lines import read_objects
-from ..files.text import check_file, read_lines, unpacked_extension
+from ..files.text import check_file, read_lines
+from .formats import format_from_name
 from .readers import read_docbin
 
 # A longer line is cut at white space: a text may be one line of a gigabyte.
@@ -19,19 +20,18 @@ TEXT_KEYS = ("text", "tokens", "words")
 TEXT_EXTENSIONS = (".txt", ".jsonl", ".spacy")
 
 # A text, and the number of its line or Doc, counted from 1.
-Text = Tuple[int, str]
+Text = tuple[int, str]
 
 
 def read_texts(paths: Iterable[Path]) -> Iterator[str]:
-    """Go through the lines of text files, none of which is held in memory as a whole
-    (but .spacy files are).
+    """Go through the lines of text files, of which only .spacy files are held in
+    memory as a whole.
 
     paths (Iterable[Path]): .txt and .jsonl files, packed (.xz, .gz) or not, and .spacy
         files. A JSON line is {"text": str}, or {"text": [words]}.
     YIELDS (str): Lines that are not blank, without blanks around them. Lines of more
         than MAX_LINE_CHARS come in parts, cut at white space where there is some.
-    RAISES (DataError): If a file cannot be read, is damaged, or is no text; the
-        message names the file and the line.
+    RAISES (DataError): If a file cannot be read, is damaged, or is no text.
     """
     for path in paths:
         for _, text in numbered_texts(path):
@@ -46,31 +46,36 @@ def numbered_texts(path: Path) -> Iterator[Text]:
     YIELDS (Text): Line numbers and texts, blank ones too.
     RAISES (DataError): As `read_texts`.
     """
-    yield from _READERS[_kind(path)](path)
+    kind = _kind(path)
+    if kind == ".txt":
+        yield from read_lines(path, longest=MAX_LINE_CHARS)
+    elif kind == ".jsonl":
+        for number, entry in read_objects(path, form='{"text": "..."}'):
+            yield number, text_of(entry, path, number)
+    else:
+        docs = read_docbin(path, spacy.blank("xx"))
+        yield from ((number, doc.text) for number, doc in enumerate(docs, 1))
 
 
 def make_docs(texts: Iterable[Text], nlp: Language, path: Path) -> Iterator[Doc]:
     """Make a Doc of each text that is not blank.
 
-    texts (Iterable[Text]): Numbers and texts.
+    texts (Iterable[Text]): Numbers and texts. path (Path): Their file, for messages.
     nlp (Language): Gives the tokenizer.
-    path (Path): Their file, for messages.
-    YIELDS (Doc): One per text.
     RAISES (DataError): If spaCy refuses a text, eg as it is too long.
     """
     for number, line in texts:
-        text = line.strip()
-        if not text:
-            continue
-        try:
-            yield nlp.make_doc(text)
-        except ValueError as error:
-            raise DataError(
-                f"spaCy refuses this text: {error}", path=path, line=number
-            ) from error
+        if text := line.strip():
+            try:
+                doc = nlp.make_doc(text)
+            except ValueError as error:
+                raise DataError(
+                    f"spaCy refuses this text: {error}", path=path, line=number
+                ) from error
+            yield doc
 
 
-def text_of(entry: Dict[str, Any], path: Path, number: int) -> str:
+def text_of(entry: dict[str, Any], path: Path, number: int) -> str:
     """The text of a JSON line, {"text": str} or {"text": [words]}.
 
     path (Path), number (int): Where it stands, for messages.
@@ -89,7 +94,7 @@ def text_of(entry: Dict[str, Any], path: Path, number: int) -> str:
     return value.encode("utf8", "replace").decode("utf8")
 
 
-def check_text_files(paths: List[Path]) -> None:
+def check_text_files(paths: list[Path]) -> None:
     """Check names of text files before anything is read.
 
     RAISES (DataError): If there is no such file, or its form is not known.
@@ -97,6 +102,11 @@ def check_text_files(paths: List[Path]) -> None:
     for path in paths:
         check_file(path)
         _kind(path)
+
+
+def _kind(path: Path) -> str:
+    kinds = {extension: extension for extension in TEXT_EXTENSIONS}
+    return str(format_from_name(path, None, kinds, ()))
 
 
 def cut_text(text: str) -> Iterator[str]:
@@ -112,40 +122,3 @@ def cut_text(text: str) -> Iterator[str]:
         yield text[start:end]
         start = end
     yield text[start:]
-
-
-def is_text_file(path: Path) -> bool:
-    """Whether `read_texts` reads files with this name's extension."""
-    kind = unpacked_extension(path)
-    return kind in TEXT_EXTENSIONS and (kind != ".spacy" or path.suffix.lower() == kind)
-
-
-def _kind(path: Path) -> str:
-    if not is_text_file(path):
-        raise DataError(
-            f"unknown extension {''.join(path.suffixes[-2:])!r}: text is .txt or "
-            f".jsonl, packed (.xz, .gz) or not, or .spacy",
-            path=path,
-        )
-    return unpacked_extension(path)
-
-
-def _plain(path: Path) -> Iterator[Text]:
-    return read_lines(path, longest=MAX_LINE_CHARS)
-
-
-def _json_texts(path: Path) -> Iterator[Text]:
-    for number, entry in read_objects(path, form='{"text": "..."}'):
-        yield number, text_of(entry, path, number)
-
-
-def _docs(path: Path) -> Iterator[Text]:
-    docs = read_docbin(path, spacy.blank("xx"))
-    return ((number, doc.text) for number, doc in enumerate(docs, 1))
-
-
-_READERS: Dict[str, Callable[[Path], Iterator[Text]]] = {
-    ".txt": _plain,
-    ".jsonl": _json_texts,
-    ".spacy": _docs,
-}

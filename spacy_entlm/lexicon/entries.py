@@ -1,9 +1,14 @@
-"""The entries of a lexicon: what a name may hold, and which label it has."""
+"""The entries of a lexicon: what a name may hold, which label it has, their file."""
 
 import unicodedata
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from pathlib import Path
+from typing import Any, Iterable, Mapping, NamedTuple, Optional
+
+from ..files.errors import DataError
+from ..files.json_lines import dump_line
+from ..files.text import open_packed, unpacked_extension
 
 # The longest of 860,000 names of people, places, films and products has 17 words; a
 # line with many more is a sentence or a table that lost its line ends.
@@ -41,20 +46,18 @@ class Entry(NamedTuple):
 
 @dataclass
 class LexiconReport:
-    """Counts of what was read from lexicons.
+    """Counts of what is left out of lexicons.
 
-    labels (Counter[str]): Names per label.
     duplicates (int): Entries that repeat a name under the same label.
-    unmapped (Counter[str]): Entries left out as their type is not in the label map.
-    left_out (Counter[str]): Entries left out, per reason.
-    examples (Dict[str, List[str]]): Per reason the first of these, with their lines.
+    unmapped (Counter[str]): Entries whose type is not in the label map, per type.
+    left_out (Counter[str]): Other entries, per reason.
+    examples (dict[str, list[str]]): Per reason the first of these, with their lines.
     """
 
-    labels: Counter[str] = field(default_factory=Counter)
     duplicates: int = 0
     unmapped: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
-    examples: Dict[str, List[str]] = field(default_factory=dict)
+    examples: dict[str, list[str]] = field(default_factory=dict)
 
     def leave_out(self, reason: str, value: str, line: Optional[int] = None) -> None:
         """Count an entry that is left out; the first few are kept as examples."""
@@ -65,16 +68,15 @@ class LexiconReport:
             examples.append(shown if line is None else f"{shown}, line {line}")
 
     def update(self, other: "LexiconReport") -> None:
-        """Add what was left out of another lexicon; its labels are counted when the
-        entries are merged."""
+        """Add what was left out of another lexicon."""
         self.duplicates += other.duplicates
-        self.unmapped.update(other.unmapped)
-        self.left_out.update(other.left_out)
+        self.unmapped += other.unmapped
+        self.left_out += other.left_out
         for reason, examples in other.examples.items():
-            mine = self.examples.setdefault(reason, [])
-            mine += examples[: N_EXAMPLES - len(mine)]
+            known = self.examples.get(reason, [])
+            self.examples[reason] = [*known, *examples][:N_EXAMPLES]
 
-    def problems(self) -> List[str]:
+    def problems(self) -> list[str]:
         """Render what was left out, in short lines."""
         lines = []
         if self.duplicates:
@@ -91,17 +93,20 @@ class LexiconReport:
         return lines
 
 
-def clean_name(name: str) -> Tuple[str, Optional[str]]:
+def clean_name(name: str) -> tuple[str, Optional[str]]:
     """Tidy the blanks of a name, and say whether it can be used.
 
-    RETURNS (Tuple[str, Optional[str]]): The name with single blanks and without
+    RETURNS (tuple[str, Optional[str]]): The name with single blanks and without
         invisible marks, and why it is left out, None if it is not.
     """
     # Nearly all names take this way; the test is one pass in C.
     if not name.isprintable() or "  " in name or name != name.strip():
-        if any(map(_is_broken, name)):
+        kinds = {char: unicodedata.category(char) for char in {*name} - _PLAIN_BLANKS}
+        # Lone surrogates come from JSON escapes and cannot be written.
+        if {"Cc", "Cs"} & {*kinds.values()}:
             return name, BROKEN_NAMES
-        name = " ".join("".join(filter(_is_visible, name)).split())
+        hidden = {char for char, kind in kinds.items() if kind == "Cf"} - _JOINERS
+        name = " ".join("".join(char for char in name if char not in hidden).split())
     if not name:
         return name, EMPTY_NAMES
     if _REPLACEMENT in name:
@@ -111,69 +116,63 @@ def clean_name(name: str) -> Tuple[str, Optional[str]]:
     return name, None
 
 
-def _is_broken(char: str) -> bool:
-    # Lone surrogates come from JSON escapes and cannot be written.
-    return unicodedata.category(char) in ("Cc", "Cs") and char not in _PLAIN_BLANKS
+def merge_entries(entries: Iterable[Entry], report: LexiconReport) -> list[Entry]:
+    """Keep a name that comes more than once under a label once: the heaviest of them
+    and of equals the first.
 
-
-def _is_visible(char: str) -> bool:
-    return char in _JOINERS or unicodedata.category(char) != "Cf"
-
-
-def merge_entries(
-    lexicons: Iterable[Iterable[Entry]],
-) -> Tuple[List[Entry], LexiconReport]:
-    """Put lexicons together. A name that comes more than once under a label is kept
-    once, the heaviest of them and of equals the first.
-
-    RETURNS (Tuple[List[Entry], LexiconReport]): The entries in the order in which the
-        names first come, and counts of labels and duplicates.
+    report (LexiconReport): Gets the count of duplicates.
+    RETURNS (list[Entry]): The entries in the order in which the names first come.
     """
-    merged: Dict[Tuple[str, str], Entry] = {}
-    report = LexiconReport()
-    for lexicon in lexicons:
-        for entry in lexicon:
-            add_entry(merged, entry, report)
-    report.labels.update(entry.label for entry in merged.values())
-    return list(merged.values()), report
-
-
-def add_entry(
-    entries: Dict[Tuple[str, str], Entry], entry: Entry, report: LexiconReport
-) -> None:
-    """Add an entry, or count it if its name is there under the same label.
-
-    entries (Dict[Tuple[str, str], Entry]): By name and label; changed in place.
-    """
-    key = (entry.name, entry.label)
-    if key not in entries:
-        entries[key] = entry
-        return
-    report.duplicates += 1
-    # -1, as any weight given is more than none given.
-    if _weigh(entry.weight, none=-1.0) > _weigh(entries[key].weight, none=-1.0):
-        entries[key] = entry
+    merged: dict[tuple[str, str], Entry] = {}
+    for entry in entries:
+        key = (entry.name, entry.label)
+        if key in merged:
+            report.duplicates += 1
+            known = merged[key].weight
+            # Any weight given is more than none given.
+            if entry.weight is None or (known is not None and entry.weight <= known):
+                continue
+        merged[key] = entry
+    return list(merged.values())
 
 
 def choose_label(weights: Mapping[str, Optional[float]]) -> Optional[str]:
     """Choose the only label of a name, or the one that is heavier than all others;
     None if there is none such."""
-    if len(weights) == 1:
-        return next(iter(weights))
-    ranked = sorted(weights, key=lambda label: _weigh(weights[label]), reverse=True)
-    first, second = ranked[:2]
-    return first if _weigh(weights[first]) > _weigh(weights[second]) else None
+    heaviest = max(weight or 0.0 for weight in weights.values())
+    first, *others = (k for k, weight in weights.items() if (weight or 0.0) == heaviest)
+    return None if others else first
 
 
-def _weigh(weight: Optional[float], *, none: float = 0.0) -> float:
-    return none if weight is None else weight
-
-
-def find_ambiguous(entries: Sequence[Entry]) -> Dict[str, Dict[str, Optional[float]]]:
-    """Find the names that stand under several labels: name -> label -> weight."""
-    counts = Counter(entry.name for entry in entries)
-    several: Dict[str, Dict[str, Optional[float]]] = defaultdict(dict)
+def find_ambiguous(entries: Iterable[Entry]) -> dict[str, list[str]]:
+    """Find the names that stand under several labels: name -> labels, sorted."""
+    labels = defaultdict(list)
     for entry in entries:
-        if counts[entry.name] > 1:
-            several[entry.name][entry.label] = entry.weight
-    return dict(several)
+        labels[entry.name].append(entry.label)
+    return {name: sorted(of) for name, of in labels.items() if len(of) > 1}
+
+
+def check_lexicon_extension(path: Path) -> None:
+    """Check that a lexicon of this name can be written.
+
+    RAISES (DataError): If it does not end in .jsonl, .jsonl.xz or .jsonl.gz.
+    """
+    if unpacked_extension(path) != ".jsonl":
+        raise DataError(
+            "a lexicon is written as JSON lines: end its name in .jsonl, .jsonl.xz or "
+            ".jsonl.gz",
+            path=path,
+        )
+
+
+def write_lexicon(entries: Iterable[Entry], path: Path) -> None:
+    """Write a lexicon as JSON lines {"name", "label", "weight"?, "source"?}, packed if
+    the name of the file ends in .xz or .gz."""
+    with open_packed(path) as file_:
+        for name, label, weight, source in entries:
+            made: dict[str, Any] = {"name": name, "label": label}
+            if weight is not None:
+                made["weight"] = int(weight) if float(weight).is_integer() else weight
+            if source:
+                made["source"] = source
+            file_.write(dump_line(made))

@@ -2,7 +2,9 @@
 
 import re
 from pathlib import Path
-from typing import Dict, Iterable, Tuple
+from typing import Iterable
+
+from pydantic import TypeAdapter, ValidationError
 
 from ..files.errors import DataError
 from ..files.json_lines import read_json
@@ -13,21 +15,19 @@ _GAP = re.compile(r"[,\s]+")
 _NO_LABELS = frozenset({"O", "-"})
 
 
-def read_label_map(values: Iterable[str]) -> Dict[str, str]:
+def read_label_map(values: Iterable[str]) -> dict[str, str]:
     """Read a label map, type -> label, from pairs and files.
 
     values (Iterable[str]): Each is a JSON file {"PERSON": "PER", ...}, or a pair
         "PERSON=PER", or several pairs with blanks or commas between them.
     RAISES (DataError): If a value is neither, or a type has two labels.
     """
-    label_map: Dict[str, str] = {}
+    label_map: dict[str, str] = {}
     for value in values:
-        if value.lower().endswith(".json"):
-            pairs = _read_pairs(Path(value))
-        else:
-            pairs = dict(_parse_pair(pair) for pair in _GAP.split(value) if pair)
+        is_file = value.lower().endswith(".json")
+        pairs = _read_pairs(Path(value)) if is_file else _parse_pairs(value)
         for type_, label in pairs.items():
-            if label_map.setdefault(type_, label) != label:
+            if label_map.setdefault(type_, check_label(label)) != label:
                 raise DataError(
                     f"the label map gives {type_!r} two labels, {label_map[type_]!r} "
                     f"and {label!r}: keep one"
@@ -35,25 +35,26 @@ def read_label_map(values: Iterable[str]) -> Dict[str, str]:
     return label_map
 
 
-def _parse_pair(pair: str) -> Tuple[str, str]:
-    type_, equals, label = pair.partition("=")
-    if not equals or not type_:
-        raise DataError(
-            f"{pair!r} is no pair of a label map: write TYPE=LABEL, eg PERSON=PER, or "
-            "name a .json file"
-        )
-    return type_, check_label(label)
+def _parse_pairs(value: str) -> dict[str, str]:
+    pairs = {}
+    for pair in filter(None, _GAP.split(value)):
+        type_, equals, label = pair.partition("=")
+        if not equals or not type_:
+            raise DataError(
+                f"{pair!r} is no pair of a label map: write TYPE=LABEL, eg PERSON=PER, "
+                "or name a .json file"
+            )
+        pairs[type_] = label
+    return pairs
 
 
-def _read_pairs(path: Path) -> Dict[str, str]:
-    pairs = read_json(path)
-    if not isinstance(pairs, dict) or not all(
-        isinstance(label, str) for label in pairs.values()
-    ):
+def _read_pairs(path: Path) -> dict[str, str]:
+    try:
+        return TypeAdapter(dict[str, str]).validate_python(read_json(path))
+    except ValidationError as error:
         raise DataError(
             'no label map: write {"PERSON": "PER", "GPE": "LOC", ...}', path=path
-        )
-    return {type_: check_label(label) for type_, label in pairs.items()}
+        ) from error
 
 
 def check_label(label: str) -> str:

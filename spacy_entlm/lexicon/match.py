@@ -8,20 +8,9 @@ ones, and composed letters decomposed ones.
 
 import re
 import unicodedata
+from functools import lru_cache, partial
 from itertools import accumulate
-from typing import (
-    Collection,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Set,
-    Tuple,
-    Union,
-)
+from typing import Collection, Iterable, Iterator, NamedTuple, Optional, Sequence
 
 from ahocorasick_rs import BytesAhoCorasick
 from spacy.tokens import Doc, Span, Token
@@ -29,19 +18,13 @@ from spacy.tokens import Doc, Span, Token
 from ..files.errors import DataError
 from .entries import Entry, choose_label
 
-EXACT = "exact"
-LOWER = "lower"
-CAPITALISED = "capitalised"
-CASE_RULES = (EXACT, LOWER, CAPITALISED)
+EXACT, LOWER, CAPITALISED = CASE_RULES = ("exact", "lower", "capitalised")
 
 # Written small inside capitalised names of the languages whose names are written in
 # Latin letters: "University of the Arts", "Sociedad de San Vicente y Santa Ana".
-CONNECTING_WORDS = frozenset(
-    {"a", "al", "and", "at", "bin", "by", "d", "da", "das", "de", "del", "della"}
-    | {"den", "der", "des", "di", "do", "dos", "du", "e", "el", "en", "et", "for"}
-    | {"from", "ibn", "in", "l", "la", "las", "le", "les", "los", "of", "on", "s"}
-    | {"the", "to", "und", "van", "von", "y", "zu", "zum", "zur"}
-)
+_CONNECTING = """a al and at bin by d da das de del della den der des di do dos du e el
+en et for from ibn in l la las le les los of on s the to und van von y zu zum zur"""
+CONNECTING_WORDS = frozenset(_CONNECTING.split())
 
 _ATOM = re.compile(r"\w+|[^\w\s]")
 _PLAIN = str.maketrans("‘’‛′“”‟″‐‑‒–—−", "''''\"\"\"\"------")
@@ -51,7 +34,7 @@ _LINE_BREAK = b"\x1e" + _END
 # Distinct words of text whose encoding is kept: some 200 MB, in long runs only.
 _MAX_CACHED_WORDS = 1_000_000
 
-Words = Union[Doc, Sequence[str]]
+Words = Doc | Sequence[str]
 
 
 class Match(NamedTuple):
@@ -66,8 +49,8 @@ class Match(NamedTuple):
 class Matches(NamedTuple):
     """What is found in a text: names with a class, and those left out as ambiguous."""
 
-    labelled: List[Match]
-    ambiguous: List[Match]
+    labelled: list[Match]
+    ambiguous: list[Match]
 
 
 class _Name(NamedTuple):
@@ -75,23 +58,6 @@ class _Name(NamedTuple):
     label: Optional[str]
     # As the lexicon writes it, if it writes it with a capital.
     spelling: Optional[bytes]
-
-
-class _Encoder(Dict[str, bytes]):
-    """Words to what the automaton reads; each distinct word is encoded once."""
-
-    def __init__(self, fold: bool) -> None:
-        super().__init__()
-        self.fold = fold
-
-    def __missing__(self, word: str) -> bytes:
-        encoded = encode(word, fold=self.fold)
-        if not encoded and "\n" in word:
-            encoded = _LINE_BREAK
-        if len(self) >= _MAX_CACHED_WORDS:
-            self.clear()
-        self[word] = encoded
-        return encoded
 
 
 def encode(text: str, *, fold: bool) -> bytes:
@@ -103,10 +69,12 @@ def encode(text: str, *, fold: bool) -> bytes:
     if not text.isascii():
         text = unicodedata.normalize("NFC", text.translate(_PLAIN))
     atoms = _ATOM.findall(text.casefold() if fold else text)
-    if not atoms:
-        return b""
     # Lone surrogates, which a Doc cannot hold but a list of words can, stay apart.
-    return ("\x1f".join(atoms) + "\x1f").encode("utf-8", "surrogatepass")
+    return "".join(f"{atom}\x1f" for atom in atoms).encode("utf-8", "surrogatepass")
+
+
+def _encode_word(word: str, fold: bool) -> bytes:
+    return encode(word, fold=fold) or (_LINE_BREAK if "\n" in word else b"")
 
 
 class LexiconMatcher:
@@ -140,13 +108,14 @@ class LexiconMatcher:
         skip_initial: bool = False,
     ) -> None:
         if case not in CASE_RULES:
-            raise DataError(
-                f"unknown case rule {case!r}: choose {', '.join(CASE_RULES)}"
-            )
-        self.case = case
-        self.skip_initial = skip_initial
+            rules = ", ".join(CASE_RULES)
+            raise DataError(f"unknown case rule {case!r}: choose {rules}")
+        self.case, self.skip_initial = case, skip_initial
         self.n_excluded = 0
-        self._encoder = _Encoder(fold=case != EXACT)
+        self._fold = case != EXACT
+        self._encode = lru_cache(_MAX_CACHED_WORDS)(
+            partial(_encode_word, fold=self._fold)
+        )
         groups = self._group(entries, min_length, stop_words)
         if not groups:
             raise DataError(
@@ -161,13 +130,12 @@ class LexiconMatcher:
         return len(self._names)
 
     @property
-    def ambiguous_names(self) -> List[str]:
-        """Names under several labels of which none is heavier (List[str])."""
+    def ambiguous_names(self) -> list[str]:
+        """Names under several labels of which none is heavier (list[str])."""
         return [name.text for name in self._names if name.label is None]
 
     def match(self, words: Words) -> Matches:
-        """Find the names in a Doc, or in the words of a sentence: from left to right,
-        none overlapping another."""
+        """Find the names in a Doc or in the words of a sentence, from left to right."""
         texts = [token.text for token in words] if isinstance(words, Doc) else words
         candidates = self._find(texts)
         candidates.sort(key=lambda c: (c[0], -c[1]))
@@ -187,37 +155,34 @@ class LexiconMatcher:
 
     def _group(
         self, entries: Iterable[Entry], min_length: int, stop_words: Collection[str]
-    ) -> Dict[bytes, Tuple[Entry, ...]]:
+    ) -> dict[bytes, tuple[Entry, ...]]:
         """Bring together the entries that no text can tell apart."""
         stops = {word.casefold() for word in stop_words}
         # Tuples, of which nearly all have one entry, take half the memory of lists.
-        groups: Dict[bytes, Tuple[Entry, ...]] = {}
+        groups: dict[bytes, tuple[Entry, ...]] = {}
         for entry in entries:
             name = entry.name
             if len(name) < min_length or (stops and name.casefold() in stops):
                 self.n_excluded += 1
                 continue
-            key = encode(name, fold=self._encoder.fold)
+            key = encode(name, fold=self._fold)
             if key:
                 groups[key] = (*groups.get(key, ()), entry)
         return groups
 
     def _make_name(self, group: Sequence[Entry]) -> _Name:
-        weights: Dict[str, Optional[float]] = {}
-        for entry in group:
-            known = weights.setdefault(entry.label, entry.weight)
-            if entry.weight is not None:
-                weights[entry.label] = max(entry.weight, known or 0.0)
-        name = group[0].name
+        weights: dict[str, float] = {}
+        for _, label, weight, _ in group:
+            weights[label] = max(weight or 0.0, weights.get(label, 0.0))
         spelling = None
         if self.case == CAPITALISED:
             spelled = (e.name for e in group if e.name != e.name.lower())
             spelling = encode(next(spelled, ""), fold=False) or None
-        return _Name(name, choose_label(weights), spelling)
+        return _Name(group[0].name, choose_label(weights), spelling)
 
-    def _find(self, words: Sequence[str]) -> List[Tuple[int, int, int]]:
+    def _find(self, words: Sequence[str]) -> list[tuple[int, int, int]]:
         """Find all names that begin and end with words: first word, end, number."""
-        encoded = list(map(self._encoder.__getitem__, words))
+        encoded = list(map(self._encode, words))
         text = _END + b"".join(encoded)
         found = self._automaton.find_matches_as_indexes(text, overlapping=True)
         if not found:
@@ -233,22 +198,22 @@ class LexiconMatcher:
                 continue
             while not encoded[end - 1]:
                 end -= 1
-            if self.case != CAPITALISED or self._is_capitalised(
-                words[start:end], number
+            if self.case != CAPITALISED or _is_capitalised(
+                words[start:end], self._names[number].spelling
             ):
                 candidates.append((start, end, number))
         return candidates
 
-    def _is_capitalised(self, words: Sequence[str], number: int) -> bool:
-        if not any(
-            word.islower() and (i == 0 or word not in CONNECTING_WORDS)
-            for i, word in enumerate(words)
-        ):
-            return True
-        spelling = self._names[number].spelling
-        return spelling is not None and spelling == b"".join(
-            encode(word, fold=False) for word in words
-        )
+
+def _is_capitalised(words: Sequence[str], spelling: Optional[bytes]) -> bool:
+    if not any(
+        word.islower() and (i == 0 or word not in CONNECTING_WORDS)
+        for i, word in enumerate(words)
+    ):
+        return True
+    return spelling is not None and spelling == b"".join(
+        encode(word, fold=False) for word in words
+    )
 
 
 def annotate(
@@ -257,7 +222,7 @@ def annotate(
     *,
     join: bool = False,
     open_: bool = False,
-) -> Iterator[Tuple[Doc, Matches]]:
+) -> Iterator[tuple[Doc, Matches]]:
     """Set the entities of Docs to what a lexicon says, in place of those they have.
 
     docs (Iterable[Doc]): Changed in place. matcher (LexiconMatcher): Finds the names.
@@ -266,56 +231,46 @@ def annotate(
     open_ (bool): Leave other words that may be names without annotation: those with a
         capital, but for stop words, and those of ambiguous names. Without it they are
         no entities, of which a training learns that what a lexicon lacks is none.
-    YIELDS (Tuple[Doc, Matches]): Each Doc with what was found in it, not joined.
+    YIELDS (tuple[Doc, Matches]): Each Doc with what was found in it, not joined.
     """
     for doc in docs:
         matches = matcher.match(doc)
-        found = matches.labelled
-        entities = [
-            Span(doc, match.start, match.end, label=match.label)
-            for match in (join_neighbours(found) if join else found)
-        ]
+        found = join_neighbours(matches.labelled) if join else matches.labelled
+        entities = [Span(doc, start, end, label) for start, end, label, _ in found]
         doc.set_ents(entities, missing=_unclear(doc, matches) if open_ else [])
         yield doc, matches
 
 
-def _unclear(doc: Doc, matches: Matches) -> List[Span]:
+def _unclear(doc: Doc, matches: Matches) -> list[Span]:
     """Words that may be names, though no class is known of them."""
-    known = {i for match in matches.labelled for i in range(match.start, match.end)}
-    unclear = {i for match in matches.ambiguous for i in range(match.start, match.end)}
-    unclear.update(
-        token.i
-        for token in doc
-        if any(map(str.isupper, token.text)) and not token.is_stop
+    known, unclear = (
+        {i for match in kind for i in range(match.start, match.end)} for kind in matches
     )
-    return [doc[i : i + 1] for i in sorted(unclear - known)]
+    names = (t.i for t in doc if any(map(str.isupper, t.text)) and not t.is_stop)
+    return [doc[i : i + 1] for i in sorted(unclear.union(names) - known)]
 
 
-def join_neighbours(matches: Iterable[Match]) -> List[Match]:
+def join_neighbours(matches: Iterable[Match]) -> list[Match]:
     """Make one match of neighbouring ones of one label, from left to right."""
-    joined: List[Match] = []
+    joined: list[Match] = []
     for match in matches:
-        last = joined[-1] if joined else None
-        if last and last.end == match.start and last.label == match.label:
-            name = f"{last.name} {match.name}"
-            joined[-1] = Match(last.start, match.end, match.label, name)
-        else:
-            joined.append(match)
+        if joined and joined[-1][1:3] == (match.start, match.label):
+            start, _, label, name = joined.pop()
+            match = Match(start, match.end, label, f"{name} {match.name}")
+        joined.append(match)
     return joined
 
 
-def _without_initial(matches: Sequence[Match], starts: Set[int]) -> List[Match]:
+def _without_initial(matches: Sequence[Match], starts: set[int]) -> list[Match]:
     followed = {(b.start, b.label) for b in matches}
     return [
-        match
-        for match in matches
-        if match.end - match.start > 1
-        or match.start not in starts
-        or (match.end, match.label) in followed
+        m
+        for m in matches
+        if m.end - m.start > 1 or m.start not in starts or (m.end, m.label) in followed
     ]
 
 
-def _sentence_starts(words: Words) -> Set[int]:
+def _sentence_starts(words: Words) -> set[int]:
     """Find the first word of each sentence that is more than a quote or a dash."""
     starts = set()
     waiting = True

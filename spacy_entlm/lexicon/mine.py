@@ -4,19 +4,9 @@ Ghana", "Harbour Bridge", "Dr. Osei"."""
 import calendar
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from itertools import groupby, product
 from pathlib import Path
-from typing import (
-    Any,
-    Collection,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    Optional,
-    Sequence,
-    Set,
-    Tuple,
-)
+from typing import Any, Collection, Iterable, Iterator, Optional, Sequence
 
 from spacy.tokens import Doc
 
@@ -26,8 +16,7 @@ from .entries import Entry
 from .labels import check_label
 
 SOURCE = "mined"
-LAST, FIRST, BEFORE, FIRST_FROM = "last", "first", "before", "first_from"
-KEYS = (LAST, FIRST, BEFORE, FIRST_FROM)
+LAST, FIRST, BEFORE, FIRST_FROM = KEYS = ("last", "first", "before", "first_from")
 # Words in lower case that a name may hold, and which of them stand in a person's.
 PARTICLES = frozenset(("de", "la", "da", "di", "del", "van", "von", "bin", "al", "ibn"))
 CONNECTORS = (PARTICLES - {"ibn"}) | {"of", "the", "and", "&", "for", "le", "du"}
@@ -48,11 +37,11 @@ class NamePatterns:
     begin with, words before them and no part of them, words that begin a name of a
     few words, as given names do; and the labels of words that are names already."""
 
-    last: Dict[str, str] = field(default_factory=dict)
-    first: Dict[Tuple[str, ...], str] = field(default_factory=dict)
-    before: Dict[str, str] = field(default_factory=dict)
-    given: Dict[str, str] = field(default_factory=dict)
-    known: Dict[str, Set[str]] = field(default_factory=dict)
+    last: dict[str, str] = field(default_factory=dict)
+    first: dict[tuple[str, ...], str] = field(default_factory=dict)
+    before: dict[str, str] = field(default_factory=dict)
+    given: dict[str, str] = field(default_factory=dict)
+    known: dict[str, set[str]] = field(default_factory=dict)
 
 
 def read_patterns(path: Path, lexicon: Sequence[Entry] = ()) -> NamePatterns:
@@ -71,19 +60,19 @@ def read_patterns(path: Path, lexicon: Sequence[Entry] = ()) -> NamePatterns:
         patterns.known.setdefault(entry.name, set()).add(entry.label)
     for label, given in data.items():
         check_label(label)
-        problem = _find_problem(given)
-        source = given.get(FIRST_FROM) if problem is None else None
-        names = [entry.name for entry in lexicon if source and entry.source == source]
-        if source is not None and not names:
-            problem = f"the lexicon has no name with the source {source!r}"
-        if problem is not None:
+        if problem := _find_problem(given):
             raise DataError(f"{label}: {problem}", path=path)
         patterns.last.update(dict.fromkeys(given.get(LAST, []), label))
         patterns.before.update(dict.fromkeys(given.get(BEFORE, []), label))
         for phrase in given.get(FIRST, []):
             patterns.first[tuple(phrase.split())] = label
-        for name in names:
-            patterns.given[name] = label
+        if (source := given.get(FIRST_FROM)) is not None:
+            names = [entry.name for entry in lexicon if entry.source == source]
+            if not names:
+                problem = f"the lexicon has no name with the source {source!r}"
+                raise DataError(f"{label}: {problem}", path=path)
+            for name in names:
+                patterns.given[name] = label
     return patterns
 
 
@@ -92,8 +81,9 @@ def _find_problem(given: Any) -> Optional[str]:
         return f"may have {', '.join(KEYS)}"
     for key in (LAST, FIRST, BEFORE):
         words = given.get(key, [])
-        good = isinstance(words, list) and all(isinstance(w, str) for w in words)
-        if not good or not all(words):
+        if not isinstance(words, list) or not all(
+            word and isinstance(word, str) for word in words
+        ):
             return f"{key} must be a list of words"
     if not isinstance(given.get(FIRST_FROM, ""), str):
         return f"{FIRST_FROM} must be a source"
@@ -102,17 +92,17 @@ def _find_problem(given: Any) -> Optional[str]:
 
 def mine_names(
     docs: Iterable[Doc], patterns: NamePatterns, stop_words: Collection[str] = ()
-) -> List[Entry]:
+) -> list[Entry]:
     """Find names in plain text.
 
     docs (Iterable[Doc]): The text. patterns (NamePatterns): How names look; names that
         are known are not found again.
     stop_words (Collection[str]): In lower case; a name does not begin with one.
-    RETURNS (List[Entry]): In the order in which they first come, with the number of
+    RETURNS (list[Entry]): In the order in which they first come, with the number of
         places as weight. A name that is found under several labels has the one that
         is clearly more frequent, else none.
     """
-    counts: Dict[str, Counter] = defaultdict(Counter)
+    counts: dict[str, Counter] = defaultdict(Counter)
     for doc in docs:
         words = [token.text for token in doc]
         for run in _capitalised_runs(words):
@@ -122,8 +112,8 @@ def mine_names(
                     counts[" ".join(name)][label] += 1
     entries = []
     for text, labels in counts.items():
-        (label, count), *others = labels.most_common()
-        unclear = bool(others) and others[0][1] * CLEARLY > count
+        (label, count), *others = labels.most_common(2)
+        unclear = any(other * CLEARLY > count for _, other in others)
         if not unclear and text not in patterns.known:
             entries.append(Entry(text, label, float(count), SOURCE))
     return entries
@@ -133,7 +123,7 @@ def _is_capitalised(word: str) -> bool:
     return word[:1].isupper() and word not in CALENDAR
 
 
-def _capitalised_runs(words: Sequence[str]) -> Iterator[List[str]]:
+def _capitalised_runs(words: Sequence[str]) -> Iterator[list[str]]:
     """Capitalised words beside each other, and connectors between them."""
     start, n = 0, len(words)
     while start < n:
@@ -151,14 +141,9 @@ def _capitalised_runs(words: Sequence[str]) -> Iterator[List[str]]:
         start = max(end, start + 1)
 
 
-def _parts(run: List[str], stop_words: Collection[str]) -> Iterator[List[str]]:
+def _parts(run: list[str], stop_words: Collection[str]) -> Iterator[list[str]]:
     """A run cut at each "and", without stop words and connectors around it."""
-    parts: List[List[str]] = [[]]
-    for word in run:
-        if word == AND:
-            parts.append([])
-        else:
-            parts[-1].append(word)
+    parts = [list(words) for is_and, words in groupby(run, AND.__eq__) if not is_and]
     for part in parts:
         while part and (part[0] in CONNECTORS or part[0].lower() in stop_words):
             part.pop(0)
@@ -169,24 +154,23 @@ def _parts(run: List[str], stop_words: Collection[str]) -> Iterator[List[str]]:
 
 
 def _match(
-    part: List[str], patterns: NamePatterns, stop_words: Collection[str]
-) -> Tuple[List[str], Optional[str]]:
+    part: list[str], patterns: NamePatterns, stop_words: Collection[str]
+) -> tuple[list[str], Optional[str]]:
     """The name in a part and its label, None if it looks like none."""
     for i in range(min(len(part) - 1, MOST_BEFORE), 0, -1):
         label = patterns.last.get(part[i])
         if label is not None:
             return part[: i + 1], label
-    for i in range(len(part)):
-        for n in (2, 1):
-            label = patterns.first.get(tuple(part[i : i + n]))
-            if label is not None and 0 < len(part) - i - n <= MOST_AFTER:
-                return part[i:], label
+    for i, n in product(range(len(part)), (2, 1)):
+        label = patterns.first.get(tuple(part[i : i + n]))
+        if label is not None and 0 < len(part) - i - n <= MOST_AFTER:
+            return part[i:], label
     return _match_person(part, patterns, stop_words)
 
 
 def _match_person(
-    part: List[str], patterns: NamePatterns, stop_words: Collection[str]
-) -> Tuple[List[str], Optional[str]]:
+    part: list[str], patterns: NamePatterns, stop_words: Collection[str]
+) -> tuple[list[str], Optional[str]]:
     label, name = patterns.given.get(part[0]), part
     if label is None:
         label, name = patterns.before.get(part[0]), part[1:]
@@ -199,6 +183,6 @@ def _match_person(
         end += 1
     name = name[:end]
     others = any(label not in patterns.known.get(word, {label}) for word in name)
-    if others or any(word in patterns.before for word in name):
-        return [], None
-    return ([], None) if name[0].lower() in stop_words else (name, label)
+    is_title = any(word in patterns.before for word in name)
+    is_name = not (others or is_title or name[0].lower() in stop_words)
+    return name, label if is_name else None

@@ -3,42 +3,31 @@
 import csv
 import sys
 from pathlib import Path
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    Mapping,
-    Optional,
-    Sequence,
-    Tuple,
-    Union,
-)
+from typing import Any, Iterable, Iterator, Mapping, Optional
 
+from ..corpus.formats import format_from_name
 from ..files.errors import DataError
 from ..files.json_lines import load_object
-from ..files.text import Line, read_lines, unpacked_extension
+from ..files.text import Line, read_lines
 from .entries import (
     ODD_PATTERNS,
     UNLABELLED,
     Entry,
     LexiconReport,
-    add_entry,
     clean_name,
+    merge_entries,
 )
 from .labels import check_label
 
-JSONL, TSV, CSV, LIST = "jsonl", "tsv", "csv", "list"
-FORMATS = (JSONL, TSV, CSV, LIST)
-_EXTENSIONS = {
-    **{".jsonl": JSONL, ".tsv": TSV, ".csv": CSV},
-    **{".txt": LIST, ".list": LIST, ".lst": LIST},
-}
+JSONL, TSV, CSV, LIST = FORMATS = ("jsonl", "tsv", "csv", "list")
+_EXTENSIONS = {".jsonl": JSONL, ".tsv": TSV, ".csv": CSV}
+_EXTENSIONS.update(dict.fromkeys((".txt", ".list", ".lst"), LIST))
+# In TSV, quotes are part of a name.
+_DIALECTS: dict[str, dict[str, Any]]
+_DIALECTS = {CSV: {}, TSV: {"delimiter": "\t", "quoting": csv.QUOTE_NONE}}
 # Columns where no header names them; with three, a number is a weight.
-_COLUMNS = ("name", "label", "weight", "source")
-_THREE_COLUMNS = ("name", "label", "source")
+_COLUMNS = ["name", "label", "weight", "source"]
+_THREE_COLUMNS = ["name", "label", "source"]
 _SYNONYMS = {"type": "label"}
 # Keys of spaCy's token patterns that say nothing but the word.
 _WORD_KEYS = frozenset({"ORTH", "TEXT", "LOWER"})
@@ -46,81 +35,76 @@ _WORD_KEYS = frozenset({"ORTH", "TEXT", "LOWER"})
 _N_TYPES_SHOWN = 10
 
 # A line number, and what the line says of "name", "label", "weight" and "source".
-Row = Tuple[int, Dict[str, Any]]
-Parser = Callable[[Iterable[Line], Path], Iterator[Row]]
+Row = tuple[int, dict[str, Any]]
 
 
 def read_lexicon(
-    path: Union[str, Path],
+    path: str | Path,
     *,
     format: Optional[str] = None,
     label: Optional[str] = None,
     label_map: Optional[Mapping[str, str]] = None,
-) -> Tuple[List[Entry], LexiconReport]:
+) -> tuple[list[Entry], LexiconReport]:
     """Read a lexicon of JSON lines {"name", "label", "weight"?, "source"?}, patterns of
     spaCy's entity ruler, TSV, CSV or a plain list, packed (.xz, .gz) or not.
 
-    path (Union[str, Path]): The file.
     format (Optional[str]): "jsonl", "tsv", "csv" or "list"; "auto" or None tells it
         from the extension.
     label (Optional[str]): The label of names that have none, as in a plain list.
     label_map (Optional[Mapping[str, str]]): Type in the file -> label; entries of
         other types are left out and counted. None: the types are the labels.
-    RETURNS (Tuple[List[Entry], LexiconReport]): Entries without duplicates, in the
-        order of the file, and the counts.
-    RAISES (DataError): If the file cannot be read, holds no name that can be used,
-        or holds none of the types of the label map.
+    RETURNS (tuple[list[Entry], LexiconReport]): Entries without duplicates, in the
+        order of the file, and the counts of what is left out.
+    RAISES (DataError): If the file cannot be read or holds no name that can be used.
     """
     path = Path(path)
-    parse = _PARSERS[_format_of(path, format)]
+    form = str(format_from_name(path, format, _EXTENSIONS, FORMATS))
     if label is not None:
         check_label(label)
     report = LexiconReport()
-    entries: Dict[Tuple[str, str], Entry] = {}
-    for number, values in parse(read_lines(path), path):
-        try:
-            entry = _make_entry(values, number, label, label_map, report)
-        except DataError as error:
-            raise DataError(str(error), path=path, line=number) from error
-        if entry is not None:
-            add_entry(entries, entry, report)
+
+    def made() -> Iterator[Entry]:
+        for number, values in _parse(read_lines(path), path, form):
+            try:
+                entry = _make_entry(values, number, label, label_map, report)
+            except DataError as error:
+                raise DataError(str(error), path=path, line=number) from error
+            if entry is not None:
+                yield entry
+
+    entries = merge_entries(made(), report)
     if not entries:
         raise DataError(_explain_nothing(report, label_map), path=path)
-    report.labels.update(entry.label for entry in entries.values())
-    return list(entries.values()), report
+    return entries, report
 
 
-def _format_of(path: Path, format: Optional[str]) -> str:
-    if format not in (None, "auto"):
-        if format not in FORMATS:
-            raise DataError(
-                f"unknown format {format!r}: choose auto, {', '.join(FORMATS)}"
-            )
-        return format
-    extension = unpacked_extension(path)
-    if extension not in _EXTENSIONS:
-        raise DataError(
-            f"unknown extension {extension!r}: rename the lexicon to one of "
-            f"{' '.join(_EXTENSIONS)} (packed with .xz or .gz or not)",
-            path=path,
-        )
-    return _EXTENSIONS[extension]
+def _parse(lines: Iterable[Line], path: Path, form: str) -> Iterator[Row]:
+    if form in _DIALECTS:
+        yield from _parse_columns(lines, path, _DIALECTS[form])
+    for number, line in lines:
+        if line.strip() and form == LIST:
+            yield number, {"name": line}
+        elif line.strip():
+            like = '{"name": ..., "label": ...}'
+            yield number, load_object(line, path, number, form=like)
 
 
-def _parse_list(lines: Iterable[Line], path: Path) -> Iterator[Row]:
-    return ((number, {"name": line}) for number, line in lines if line.strip())
-
-
-def _parse_tsv(lines: Iterable[Line], path: Path) -> Iterator[Row]:
-    """Columns between tabs; quotes are part of a name."""
-    cells = ((number, line.split("\t")) for number, line in lines if line.strip())
-    return _name_cells(cells, path)
-
-
-def _parse_csv(lines: Iterable[Line], path: Path) -> Iterator[Row]:
-    reader = csv.reader((line + "\n" for _, line in lines), strict=True)
+def _parse_columns(
+    lines: Iterable[Line], path: Path, dialect: dict[str, Any]
+) -> Iterator[Row]:
+    reader = csv.reader((line + "\n" for _, line in lines), strict=True, **dialect)
+    rows = (cells for cells in reader if any(map(str.strip, cells)))
+    header: list[str] = []
     try:
-        yield from _name_cells(((reader.line_num, c) for c in reader if c), path)
+        for i, cells in enumerate(rows):
+            names = [cell.strip().lower() for cell in cells] if i == 0 else []
+            names = [_SYNONYMS.get(name, name) for name in names]
+            # A lexicon may hold the word "name" as a name, but not "label" beside it.
+            if {"name", "label"} <= set(names):
+                header = names
+            else:
+                number = reader.line_num
+                yield number, _name_cells(cells, header, path, number)
     except csv.Error as error:
         raise DataError(
             f"broken CSV ({error}): close the quotes, and double those inside a name",
@@ -129,31 +113,24 @@ def _parse_csv(lines: Iterable[Line], path: Path) -> Iterator[Row]:
         ) from error
 
 
-def _name_cells(rows: Iterable[Tuple[int, List[str]]], path: Path) -> Iterator[Row]:
-    header: Optional[Sequence[str]] = None
-    for i, (number, cells) in enumerate(rows):
-        if i == 0:
-            names = [cell.strip().lower() for cell in cells]
-            names = [_SYNONYMS.get(name, name) for name in names]
-            # A lexicon may hold the word "name" as a name, but not "label" beside it.
-            if {"name", "label"} <= set(names):
-                header = names
-                continue
-        columns = header or _COLUMNS
-        if header is None and len(cells) == 3 and _number(cells[2]) is None:
-            columns = _THREE_COLUMNS
-        if len(cells) > len(columns):
-            raise DataError(
-                f"{len(cells)} columns: a line holds {', '.join(_COLUMNS)}, or what a "
-                "first line with these names says",
-                path=path,
-                line=number,
-            )
-        values: Dict[str, Any] = dict(zip(columns, cells))
-        weight = values.pop("weight", "")
-        if weight.strip():
-            values["weight"] = weight if _number(weight) is None else _number(weight)
-        yield number, values
+def _name_cells(
+    cells: list[str], header: list[str], path: Path, line: int
+) -> dict[str, Any]:
+    columns = header or _COLUMNS
+    if not header and len(cells) == 3 and _number(cells[2]) is None:
+        columns = _THREE_COLUMNS
+    if len(cells) > len(columns):
+        raise DataError(
+            f"{len(cells)} columns: a line holds {', '.join(_COLUMNS)}, or what a "
+            "first line with these names says",
+            path=path,
+            line=line,
+        )
+    values: dict[str, Any] = dict(zip(columns, cells))
+    weight = values.pop("weight", "")
+    if weight.strip():
+        values["weight"] = weight if _number(weight) is None else _number(weight)
+    return values
 
 
 def _number(value: str) -> Optional[float]:
@@ -163,21 +140,8 @@ def _number(value: str) -> Optional[float]:
         return None
 
 
-def _parse_jsonl(lines: Iterable[Line], path: Path) -> Iterator[Row]:
-    form = '{"name": ..., "label": ...}'
-    for number, line in lines:
-        if line.strip():
-            yield number, load_object(line, path, number, form=form)
-
-
-_PARSERS: Dict[str, Parser] = {
-    **{JSONL: _parse_jsonl, TSV: _parse_tsv},
-    **{CSV: _parse_csv, LIST: _parse_list},
-}
-
-
 def _make_entry(
-    values: Dict[str, Any],
+    values: dict[str, Any],
     line: int,
     label: Optional[str],
     label_map: Optional[Mapping[str, str]],
@@ -197,24 +161,22 @@ def _make_entry(
     if problem is not None:
         report.leave_out(problem, values["name"], line)
         return None
-    if own and label_map is not None and own not in label_map:
-        report.unmapped[own] += 1
-        return None
     if not own:
         chosen = str(label)
+    elif label_map is None:
+        chosen = check_label(own)
+    elif own in label_map:
+        chosen = label_map[own]
     else:
-        chosen = check_label(own) if label_map is None else label_map[own]
-    weight = values.get("weight")
+        report.unmapped[own] += 1
+        return None
+    weight, source = values.get("weight"), values.get("source") or ""
     # Few different labels and sources, each in hundreds of thousands of entries.
-    return Entry(
-        name,
-        sys.intern(chosen),
-        None if weight is None else float(weight),
-        sys.intern(values.get("source") or ""),
-    )
+    chosen, source = map(sys.intern, (chosen, source))
+    return Entry(name, chosen, None if weight is None else float(weight), source)
 
 
-def _check_types(values: Dict[str, Any]) -> None:
+def _check_types(values: dict[str, Any]) -> None:
     weight = values.get("weight")
     problem = None
     if not isinstance(values.get("name"), str):
@@ -222,12 +184,11 @@ def _check_types(values: Dict[str, Any]) -> None:
     for key in ("label", "source"):
         if not isinstance(values.get(key) or "", str):
             problem = f'"{key}" is {values[key]!r}, which is no string'
-    if weight is not None:
-        # bool is a kind of int, but true is no weight.
-        if isinstance(weight, bool) or not isinstance(weight, (int, float)):
-            problem = f"weight {weight!r} is no number"
-        elif not 0 <= weight <= sys.float_info.max:
-            problem = f"weight {str(weight)[:20]} must be 0 or more, and finite"
+    # Not isinstance(): true is no weight.
+    if weight is not None and type(weight) not in (int, float):
+        problem = f"weight {weight!r} is no number"
+    elif weight is not None and not 0 <= weight <= sys.float_info.max:
+        problem = f"weight {str(weight)[:20]} must be 0 or more, and finite"
     if problem is not None:
         raise DataError(
             f'{problem}: write {{"name": "Lima", "label": "LOC"}}, if you like with '
@@ -260,6 +221,4 @@ def _explain_nothing(
     if UNLABELLED in report.left_out:
         return "no name has a label: give one with --label"
     reasons = ", ".join(f"{n:,} {reason}" for reason, n in report.left_out.items())
-    return "no name that can be used" + (
-        f" ({reasons})" if reasons else ": it is empty"
-    )
+    return f"no name that can be used{f' ({reasons})' if reasons else ': it is empty'}"

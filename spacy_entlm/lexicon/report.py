@@ -1,8 +1,8 @@
 """What a lexicon matched in a text, for people to look at."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import Dict, List, Tuple
+from typing import Iterable
 
 from spacy.scorer import PRFScore
 from spacy.tokens import Doc
@@ -21,20 +21,19 @@ class MatchReport:
 
     docs (int): Texts, mostly sentences. matched_docs (int): Those with a match.
     words (int): Words in all of them. labels (Counter[str]): Matches per label.
-    names (Counter[Tuple[str, str]]): Matches per name and label.
-    ambiguous (Counter[str]): Places where a name was left out that is under several
-        labels of equal weight, per name.
+    names (Counter[tuple[str, str]]): Matches per name and label.
+    ambiguous (Counter[str]): Places of names under several labels of equal weight.
     """
 
     docs: int = 0
     matched_docs: int = 0
     words: int = 0
     labels: Counter[str] = field(default_factory=Counter)
-    names: Counter[Tuple[str, str]] = field(default_factory=Counter)
+    names: Counter[tuple[str, str]] = field(default_factory=Counter)
     ambiguous: Counter[str] = field(default_factory=Counter)
 
     def add(self, n_words: int, matches: Matches) -> None:
-        """Add a text: the number of its words, and what was found in it."""
+        """Add a text, of so many words."""
         self.docs += 1
         self.words += n_words
         self.matched_docs += bool(matches.labelled)
@@ -42,9 +41,8 @@ class MatchReport:
         self.names.update((match.name, match.label) for match in matches.labelled)
         self.ambiguous.update(match.name for match in matches.ambiguous)
 
-    def lines(self) -> List[str]:
-        """Render the report: counts per label, the most frequent names, the ambiguous
-        ones; or a notice that nothing matched."""
+    def lines(self) -> list[str]:
+        """Render the report, or a notice that nothing matched."""
         lines = [
             f"{self.docs:,} docs, {self.words:,} words: {self.labels.total():,} "
             f"matches in {self.matched_docs:,} docs",
@@ -70,27 +68,23 @@ class MatchReport:
         return lines
 
 
-@dataclass
-class WordScores:
-    """How many words a lexicon labels as the gold annotation does.
+def score_words(pairs: Iterable[tuple[Doc, Doc]]) -> dict[str, PRFScore]:
+    """Score per label how many words a lexicon labels as the gold annotation does.
 
     A lexicon of single given names and surnames finds half of a person's name: as an
     entity that is wrong, yet the word is right, and words are what label words are
     searched in.
 
-    labels (Dict[str, PRFScore]): Per label.
+    pairs (Iterable[tuple[Doc, Doc]]): Docs with matches, and Docs of the same words
+        with the gold entities; words without annotation do not count.
     """
-
-    labels: Dict[str, PRFScore] = field(default_factory=dict)
-
-    def add(self, found: Doc, gold: Doc) -> None:
-        """Add the words of a Doc with matches, and the same words with the gold
-        entities, of which those without annotation do not count."""
+    scores: dict[str, PRFScore] = defaultdict(PRFScore)
+    for found, gold in pairs:
         for mine, theirs in zip(found, gold):
             if theirs.ent_iob_ == "":
                 continue
             for label in {mine.ent_type_, theirs.ent_type_} - {""}:
-                score = self.labels.setdefault(label, PRFScore())
-                score.tp += mine.ent_type_ == theirs.ent_type_
-                score.fp += mine.ent_type_ == label != theirs.ent_type_
-                score.fn += theirs.ent_type_ == label != mine.ent_type_
+                scores[label].tp += mine.ent_type_ == theirs.ent_type_
+                scores[label].fp += mine.ent_type_ == label != theirs.ent_type_
+                scores[label].fn += theirs.ent_type_ == label != mine.ent_type_
+    return scores

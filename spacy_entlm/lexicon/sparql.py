@@ -1,18 +1,16 @@
-"""SPARQL queries over HTTP, each answer kept on disk.
-
-The answers stay for good: an HTTP cache would drop what the endpoint calls stale, and
-would keep answers that break off.
-"""
+"""SPARQL queries over HTTP, each answer kept on disk for good: an HTTP cache would drop
+what the endpoint calls stale, and keep answers that break off."""
 
 import asyncio
 import hashlib
 import json
 import re
 import time
-from datetime import datetime, timezone
-from email.utils import parsedate_to_datetime
+from contextlib import suppress
+from email.utils import mktime_tz, parsedate_tz
+from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable
 
 from ..about import __version__
 from ..files.errors import DataError
@@ -28,12 +26,11 @@ MAX_WAIT_SECONDS = 900.0
 
 _OK, _GATEWAY_TIMEOUT = 200, 504
 _TRY_AGAIN = frozenset({429, 500, 502, 503, _GATEWAY_TIMEOUT})
-# What Wikidata's endpoint writes where a query has used up its time, also in the
-# middle of an answer that began well.
+# What Wikidata's endpoint writes where time is up, also amid an answer that began well.
 _SERVER_TIMEOUT = "TimeoutException"
 _N_BODY_CHARS = 200
 
-Row = Dict[str, str]
+Row = dict[str, str]
 
 
 class EndpointError(DataError):
@@ -48,10 +45,9 @@ class _TryAgain(Exception):
     """One attempt failed: the message, seconds that the endpoint asks to wait, and
     whether a smaller query may do."""
 
-    def __init__(self, message: str, wait: float = 0.0, too_large: bool = False):
+    def __init__(self, message: str, wait: float, too_large: bool) -> None:
         super().__init__(message)
-        self.wait = wait
-        self.too_large = too_large
+        self.wait, self.too_large = wait, too_large
 
 
 class SparqlClient:
@@ -62,8 +58,7 @@ class SparqlClient:
     timeout (float): Seconds until an answer must be there as a whole.
     attempts (int): How often a query is sent at most, with waits of 1, 2, 4, ...
         seconds, or longer ones if the endpoint asks for them.
-    user_agent (str): What we call ourselves. Wikidata's rules ask for an address of
-        whoever runs the queries.
+    user_agent (str): What we call ourselves.
     sleep (Callable[[float], None]): Waits; tests put another in its place.
     RAISES (DataError): If the packages of the extra "wikidata" are missing.
     """
@@ -88,14 +83,14 @@ class SparqlClient:
         self.endpoint = endpoint
         self.cache = cache
         self.timeout = timeout
-        self.n_sent = 0
         accept = "application/sparql-results+json"
-        self._http: Dict[str, Any] = {
-            "headers": {"User-Agent": user_agent, "Accept": accept},
-            "verify": httpx.create_ssl_context(),
-            "timeout": timeout,
-            "follow_redirects": True,
-        }
+        self._client = partial(
+            httpx.AsyncClient,
+            headers={"User-Agent": user_agent, "Accept": accept},
+            verify=httpx.create_ssl_context(),
+            timeout=timeout,
+            follow_redirects=True,
+        )
         self._attempts = max(1, attempts)
         self._patiently = Retrying(
             retry=retry_if_exception_type(_TryAgain),
@@ -105,21 +100,19 @@ class SparqlClient:
             reraise=True,
         )
 
-    def select(self, query: str) -> List[Row]:
-        """Give the answer to a SELECT query, from disk if it was sent before.
+    def select(self, query: str) -> list[Row]:
+        """Give the answer to a SELECT query, from disk if it was sent before: per row,
+        variable -> value.
 
-        RETURNS (List[Dict[str, str]]): Per row, variable -> value.
         RAISES (QueryTooLarge): If a smaller query may do.
         RAISES (EndpointError): If there is no answer, or it holds no SPARQL results.
         """
         if self._path(query, "too-large").exists():
             raise QueryTooLarge("was too large before")
         path = self._path(query, "jsonl.gz")
-        if path.exists():
-            try:
-                return [row for _, row in read_objects(path, form="row")]
-            except DataError:
-                pass  # A damaged file is as good as none: it is fetched again.
+        # A damaged file is as good as none: it is fetched again.
+        with suppress(DataError):
+            return [row for _, row in read_objects(path, form="row")]
         try:
             rows = self._patiently(self._send, query)
         except _TryAgain as error:
@@ -139,22 +132,19 @@ class SparqlClient:
         key = hashlib.sha256(f"{self.endpoint}\n{query}".encode()).hexdigest()[:32]
         return self.cache / f"{key}.{extension}"
 
-    def _send(self, query: str) -> List[Row]:
+    def _send(self, query: str) -> list[Row]:
         import httpx
 
-        self.n_sent += 1
+        # The limits of the HTTP client are for each byte, this one is for all.
+        answer = asyncio.wait_for(self._post(query), self.timeout)
         try:
-            # The limits of the HTTP client are for each byte, this one is for all.
-            response, body = asyncio.run(
-                asyncio.wait_for(self._post(query), self.timeout)
-            )
+            response, body = asyncio.run(answer)
         except (httpx.TimeoutException, asyncio.TimeoutError) as error:
-            raise _TryAgain("no answer in time", too_large=True) from error
+            raise _TryAgain("no answer in time", 0.0, True) from error
         except httpx.TransportError as error:
             # An answer that breaks off is what a server leaves whose time is up.
             broken = isinstance(error, (httpx.RemoteProtocolError, httpx.ReadError))
-            message = f"{type(error).__name__}: {error}"
-            raise _TryAgain(message, too_large=broken) from error
+            raise _TryAgain(f"{type(error).__name__}: {error}", 0.0, broken) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise EndpointError(
                 f"{self.endpoint} cannot be asked ({error}): check --endpoint"
@@ -164,12 +154,10 @@ class SparqlClient:
             raise self._refused(response, text)
         return self._parse(text, response.headers.get("Content-Type", ""))
 
-    async def _post(self, query: str) -> Tuple[Any, bytes]:
-        import httpx
-
+    async def _post(self, query: str) -> tuple[Any, bytes]:
         body = bytearray()
         async with (
-            httpx.AsyncClient(**self._http) as client,
+            self._client() as client,
             client.stream("POST", self.endpoint, data={"query": query}) as response,
         ):
             async for part in response.aiter_bytes():
@@ -193,10 +181,9 @@ class SparqlClient:
                 f"{self.endpoint} asks to wait {wait:,.0f} seconds ({said}): run the "
                 "command again after that"
             )
-        is_late = response.status_code == _GATEWAY_TIMEOUT
-        return _TryAgain(said, wait=wait, too_large=is_late)
+        return _TryAgain(said, wait, response.status_code == _GATEWAY_TIMEOUT)
 
-    def _parse(self, text: str, content_type: str) -> List[Row]:
+    def _parse(self, text: str, content_type: str) -> list[Row]:
         if "html" in content_type or re.match(r"\s*<", text):
             raise self._unknown(text, "a web page in place of results")
         try:
@@ -208,7 +195,7 @@ class SparqlClient:
                     f"{self.endpoint} ran out of time in the middle of its answer"
                 ) from error
             message = f"the answer breaks after {len(text):,} characters ({error})"
-            raise _TryAgain(message, too_large=True) from error
+            raise _TryAgain(message, 0.0, True) from error
         try:
             return [
                 {variable: _whole(cell["value"]) for variable, cell in binding.items()}
@@ -218,9 +205,8 @@ class SparqlClient:
             raise self._unknown(text, "JSON that is no SPARQL result") from error
 
     def _unknown(self, text: str, what: str) -> EndpointError:
-        return EndpointError(
-            f"{self.endpoint} sends {what} ({_shorten(text)}): check --endpoint"
-        )
+        said = f"{what} ({_shorten(text)})"
+        return EndpointError(f"{self.endpoint} sends {said}: check --endpoint")
 
 
 def _whole(value: Any) -> str:
@@ -240,13 +226,8 @@ def _parse_retry_after(value: str) -> float:
     try:
         return max(0.0, float(value))
     except ValueError:
-        pass
-    try:
-        date = parsedate_to_datetime(value)
-    except ValueError:
-        return 0.0
-    date = date.replace(tzinfo=date.tzinfo or timezone.utc)
-    return max(0.0, (date - datetime.now(timezone.utc)).total_seconds())
+        date = parsedate_tz(value)
+    return 0.0 if date is None else max(0.0, mktime_tz(date) - time.time())
 
 
 def _shorten(body: str) -> str:

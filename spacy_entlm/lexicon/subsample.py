@@ -2,15 +2,13 @@
 
 import random
 from collections import Counter
-from typing import Dict, Iterable, List, Mapping, Optional, Sequence
+from typing import Iterable, Mapping, Optional, Sequence
 
 from ..files.errors import DataError
 from .entries import Entry
 from .match import EXACT, LexiconMatcher, Words, encode
 
-FREQUENCY = "frequency"
-RANDOM = "random"
-WAYS = (FREQUENCY, RANDOM)
+FREQUENCY, RANDOM = WAYS = ("frequency", "random")
 
 
 def subsample(
@@ -20,16 +18,16 @@ def subsample(
     by: str = FREQUENCY,
     counts: Optional[Mapping[str, int]] = None,
     seed: int = 1,
-) -> List[Entry]:
+) -> list[Entry]:
     """Keep a fraction of the names of every label, at least one of each.
 
-    entries (Sequence[Entry]): The lexicon. fraction (float): Above 0 and up to 1.
+    fraction (float): Above 0 and up to 1.
     by (str): "frequency": the names that come most often, equal ones in an order
         drawn with the seed; "random": any.
     counts (Optional[Mapping[str, int]]): Name -> how often it comes, from
         count_names; None: the weights of the entries are taken for it.
-    seed (int): The same seed gives the same names.
-    RETURNS (List[Entry]): The names kept, in the order of the lexicon.
+    RETURNS (list[Entry]): The names kept, in the order of the lexicon; the same ones
+        for the same seed.
     RAISES (DataError): If fraction or by are out of range, or there is nothing to
         tell frequencies from.
     """
@@ -42,27 +40,28 @@ def subsample(
             "no name has a weight to choose the most frequent by: give a text to count "
             "in with --text, or choose --by random"
         )
+
+    def frequency(i: int) -> float:
+        name, _, weight, _ = entries[i]
+        return (weight or 0.0) if counts is None else counts.get(name, 0)
+
     rng = random.Random(seed)
-    kept: List[int] = []
+    kept: list[int] = []
     for label in sorted({entry.label for entry in entries}):
         numbers = [i for i, entry in enumerate(entries) if entry.label == label]
         rng.shuffle(numbers)
         if by == FREQUENCY:
-            numbers.sort(key=lambda i: _frequency(entries[i], counts), reverse=True)
+            numbers.sort(key=frequency, reverse=True)
         kept += numbers[: max(1, round(fraction * len(numbers)))]
     return [entries[i] for i in sorted(kept)]
 
 
-def _frequency(entry: Entry, counts: Optional[Mapping[str, int]]) -> float:
-    return entry.weight or 0.0 if counts is None else counts.get(entry.name, 0)
-
-
 def count_names(
     entries: Sequence[Entry], texts: Iterable[Words], *, case: str = EXACT
-) -> Dict[str, int]:
+) -> dict[str, int]:
     """Count how often the names of a lexicon are matched in texts.
 
-    RETURNS (Dict[str, int]): Name -> count; names that differ only in what the case
+    RETURNS (dict[str, int]): Name -> count; names that differ only in what the case
         rule disregards have the same count. Those that do not come are not in it.
     """
     matcher = LexiconMatcher(entries, case=case)

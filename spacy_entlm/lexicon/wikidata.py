@@ -7,11 +7,11 @@ disk, so a run that was stopped goes on.
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Iterator, Optional, Sequence
 
 from ..files.errors import DataError
 from ..files.json_lines import read_json
-from .entries import Entry, LexiconReport, add_entry, clean_name
+from .entries import Entry, LexiconReport, clean_name
 from .labels import check_label
 from .sparql import EndpointError, QueryTooLarge, Row, SparqlClient
 
@@ -21,14 +21,11 @@ LANGUAGES = ("en", "mul")
 PAGE_SIZE = 5000
 # A page of fewer that is too large will not get better by halving.
 MIN_PAGE_SIZE = 50
-# The public endpoint stops a query after a minute; its answer then still has to come
-# over the line.
+# The public endpoint stops a query after a minute; then its answer has to come.
 TIMEOUT_SECONDS = 90.0
 # A query that fails is sent so many times in all, with waits of 1, 2, 4, ... seconds.
 ATTEMPTS = 6
-SLICE = "slice"
-OFFSET = "offset"
-PAGINGS = (SLICE, OFFSET)
+SLICE, OFFSET = PAGINGS = ("slice", "offset")
 
 _CLASS_ID = re.compile(r"Q[1-9]\d*")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*")
@@ -42,8 +39,7 @@ PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 PREFIX skos: <http://www.w3.org/2004/02/skos/core#>
 PREFIX bd: <http://www.bigdata.com/rdf#>
 """
-# A slice is read from the index, in its order, however far on it lies; beyond the end
-# it fails.
+# A slice is read from the index, however far on it lies; beyond the end it fails.
 _SLICE_ITEMS = """\
   SERVICE bd:slice {{
     ?item wdt:P31 wd:{class_id} .
@@ -54,8 +50,7 @@ _SLICE_ITEMS = """\
 _OFFSET_ITEMS = """\
   {{ SELECT DISTINCT ?item WHERE {{ ?item {path} wd:{class_id} . }}
     ORDER BY ?item LIMIT {limit} OFFSET {offset} }}"""
-# With all but the items optional, an item without a name in these languages is a row
-# too, so that a page with fewer items than asked for is the last.
+# All but the items is optional, so that a page of fewer than asked for is the last.
 _PAGE = """\
 SELECT ?item ?name ?sitelinks WHERE {{
 {items}
@@ -70,8 +65,7 @@ _COUNT_ITEMS = "SELECT (COUNT(*) AS ?count) WHERE {{ ?item wdt:P31 wd:{class_id}
 
 @dataclass(frozen=True)
 class WikidataClass:
-    """A class, eg "Q5", whose instances get a label, and those of its subclasses if
-    they are to count."""
+    """A class, eg "Q5", whose instances get a label, or those of subclasses too."""
 
     label: str
     class_id: str
@@ -84,52 +78,44 @@ class WikidataSettings:
 
     languages (Sequence[str]): Of the names. page_size (int): Items a page.
     paging (str): "slice": by Blazegraph's slice service, as fast for the last page of
-        millions as for the first (Wikidata's endpoint has it; not for subclasses);
-        "offset": by LIMIT and OFFSET, which every endpoint has.
+        millions as for the first; "offset": by LIMIT and OFFSET, as any endpoint can.
     limit (Optional[int]): Items a class at most, None: all.
-    min_sitelinks (int): Leave out items that fewer wikis have a page about.
     """
 
     languages: Sequence[str] = LANGUAGES
     page_size: int = PAGE_SIZE
     paging: str = SLICE
     limit: Optional[int] = None
-    min_sitelinks: int = 0
 
     def __post_init__(self) -> None:
         if self.paging not in PAGINGS:
-            raise DataError(
-                f"cannot page by {self.paging!r}: choose {' or '.join(PAGINGS)}"
-            )
+            ways = " or ".join(PAGINGS)
+            raise DataError(f"cannot page by {self.paging!r}: choose {ways}")
         if self.page_size < 1 or (self.limit is not None and self.limit < 1):
             raise DataError("the page size and the limit must be at least 1")
         for language in self.languages:
             if not _LANGUAGE.fullmatch(language):
                 raise DataError(f"{language!r} is no language code: write eg en")
 
-
-class Page(NamedTuple):
-    """A part of a class: its rows, and how many items they tell of."""
-
-    rows: List[Row]
-    n_items: int
+    def slices(self, wanted: WikidataClass) -> bool:
+        """Whether a class is fetched in slices, which take no path to subclasses."""
+        return self.paging == SLICE and not wanted.subclasses
 
 
-def read_config(path: Path) -> List[WikidataClass]:
-    """Read which classes get which label.
+def read_config(path: Path) -> list[WikidataClass]:
+    """Read which classes get which label from a JSON file {"PER": ["Q5"], "LOC":
+    [{"class": "Q515", "subclasses": true}, ...], ...}.
 
-    path (Path): A JSON file {"PER": ["Q5"], "LOC": [{"class": "Q515", "subclasses":
-        true}, ...], ...}.
     RAISES (DataError): If the file is none such, or names no class.
     """
     config = read_json(path)
     classes = []
-    for label, values in config.items() if isinstance(config, dict) else ():
-        for value in values if isinstance(values, list) else [values]:
-            try:
+    try:
+        for label, values in config.items() if isinstance(config, dict) else ():
+            for value in values if isinstance(values, list) else [values]:
                 classes.append(_parse_class(check_label(label), value))
-            except DataError as error:
-                raise DataError(str(error), path=path) from error
+    except DataError as error:
+        raise DataError(str(error), path=path) from error
     if not classes:
         raise DataError('names no class: write {"PER": ["Q5"], ...}', path=path)
     return classes
@@ -139,7 +125,7 @@ def _parse_class(label: str, value: Any) -> WikidataClass:
     given = value if isinstance(value, dict) else {"class": value}
     class_id, subclasses = given.get("class"), given.get("subclasses", False)
     if (
-        not set(given) <= {"class", "subclasses"}
+        not given.keys() <= {"class", "subclasses"}
         or not isinstance(subclasses, bool)
         or not isinstance(class_id, str)
         or not _CLASS_ID.fullmatch(class_id)
@@ -155,7 +141,7 @@ def build_query(
     wanted: WikidataClass, settings: WikidataSettings, offset: int, limit: int
 ) -> str:
     """Write the query for one page: SPARQL, with ?item, ?name and ?sitelinks."""
-    items = (_SLICE_ITEMS if _is_sliced(wanted, settings) else _OFFSET_ITEMS).format(
+    items = (_SLICE_ITEMS if settings.slices(wanted) else _OFFSET_ITEMS).format(
         class_id=wanted.class_id,
         path="wdt:P31/wdt:P279*" if wanted.subclasses else "wdt:P31",
         offset=offset,
@@ -165,26 +151,21 @@ def build_query(
     return _PREFIXES + _PAGE.format(items=items, languages=languages)
 
 
-def _is_sliced(wanted: WikidataClass, settings: WikidataSettings) -> bool:
-    # A slice takes no path, so no subclasses.
-    return settings.paging == SLICE and not wanted.subclasses
-
-
 def fetch_pages(
     wanted: WikidataClass, client: SparqlClient, settings: WikidataSettings
-) -> Iterator[Page]:
-    """Fetch a class, page by page. A page that is too large is halved; the next one
-    has twice its size again.
+) -> Iterator[list[Row]]:
+    """Fetch a class, the rows of a page at a time. A page that is too large is halved;
+    the next one is twice as large again.
 
     RAISES (EndpointError): If the endpoint fails for good.
     """
     end = settings.limit
-    sliced = _is_sliced(wanted, settings)
+    sliced = settings.slices(wanted)
     if sliced:
         count = _count_items(wanted, client)
         end = count if end is None else min(end, count)
     offset, size = 0, settings.page_size
-    known: Set[str] = set()
+    known: set[str] = set()
     while end is None or offset < end:
         size = size if end is None else min(size, end - offset)
         query = build_query(wanted, settings, offset, size)
@@ -202,7 +183,7 @@ def fetch_pages(
             raise EndpointError(
                 f"{client.endpoint} sends a page of {wanted.class_id} again"
             )
-        yield Page(rows, len(items))
+        yield rows
         # A slice may be short, where items were deleted since they were counted.
         if len(items) < (1 if sliced else size):
             return
@@ -222,46 +203,32 @@ def _count_items(wanted: WikidataClass, client: SparqlClient) -> int:
     return int(count)
 
 
-class LexiconBuilder:
-    """Makes a lexicon of the pages, in which an item's fame is the weight of its names.
+def read_page(
+    wanted: WikidataClass,
+    rows: Sequence[Row],
+    min_sitelinks: int,
+    report: LexiconReport,
+) -> Iterator[Entry]:
+    """Read the names in the rows of a page, weighed by the fame of their items.
 
     min_sitelinks (int): Leave out items that fewer wikis have a page about.
+    report (LexiconReport): Gets the counts of what is left out.
+    RAISES (EndpointError): If a number of sitelinks is none.
     """
-
-    def __init__(self, min_sitelinks: int = 0) -> None:
-        self.min_sitelinks = min_sitelinks
-        self.report = LexiconReport()
-        self._entries: Dict[Tuple[str, str], Entry] = {}
-
-    @property
-    def entries(self) -> List[Entry]:
-        """The lexicon so far (List[Entry])."""
-        return list(self._entries.values())
-
-    def add(self, wanted: WikidataClass, rows: Sequence[Row]) -> None:
-        """Add the names in the rows of a page of a class.
-
-        RAISES (EndpointError): If a number of sitelinks is none.
-        """
-        for row in rows:
-            sitelinks = row.get("sitelinks")
-            if sitelinks is not None and not _COUNT.fullmatch(sitelinks):
-                raise EndpointError(
-                    f"{sitelinks[:20]!r} of {row.get('item', '')[:60]!r} is no number "
-                    "of sitelinks: check --endpoint"
-                )
-            if "name" not in row:
-                continue
-            name, problem = clean_name(row["name"])
-            if int(sitelinks or 0) < self.min_sitelinks:
-                problem = (
-                    f"names of items with fewer than {self.min_sitelinks} sitelinks"
-                )
-            if problem is not None:
-                self.report.leave_out(problem, row["name"])
-                continue
-            weight = None if sitelinks is None else float(sitelinks)
-            source = f"wikidata:{wanted.class_id}"
-            add_entry(
-                self._entries, Entry(name, wanted.label, weight, source), self.report
+    for row in rows:
+        sitelinks = row.get("sitelinks")
+        if sitelinks is not None and not _COUNT.fullmatch(sitelinks):
+            raise EndpointError(
+                f"{sitelinks[:20]!r} of {row.get('item', '')[:60]!r} is no number "
+                "of sitelinks: check --endpoint"
             )
+        if "name" not in row:
+            continue
+        name, problem = clean_name(row["name"])
+        if int(sitelinks or 0) < min_sitelinks:
+            problem = f"names of items with fewer than {min_sitelinks} sitelinks"
+        if problem is not None:
+            report.leave_out(problem, row["name"])
+            continue
+        weight = None if sitelinks is None else float(sitelinks)
+        yield Entry(name, wanted.label, weight, f"wikidata:{wanted.class_id}")

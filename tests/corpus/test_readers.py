@@ -230,7 +230,7 @@ def test_longest_of_overlapping_spans_is_kept_and_others_counted(read):
         ("[" * 100_000, "broken JSON"),
         ('["a"]', "a JSON list where an object is needed"),
         ('{"words": ["a"]}', 'no "text" that is a string or a list of words (keys'),
-        ('{"text": ["a"]}', 'a list of words without "label"'),
+        ('{"text": ["a"]}', '"label" must be a list of strings, not None'),
         ('{"text": ["a"], "label": []}', '1 words in "text" but 0 tags in "label"'),
         ('{"text": ["a"], "label": [null]}', '"label" holds None'),
         ('{"text": ["a"], "label": "O"}', "must be a list of strings, not 'O'"),
@@ -238,9 +238,12 @@ def test_longest_of_overlapping_spans_is_kept_and_others_counted(read):
         ('{"text": ["a"], "label": ["B"]}', "tag 'B' has no prefix, but 'B-X'"),
         ('{"text": ["\\ud800"], "label": ["O"]}', "spaCy refuses this text"),
         ('{"text": "a", "spans": {"start": 0}}', '"spans" must be a list'),
-        ('{"text": "a", "spans": [3]}', "span 3 is neither an object"),
+        ('{"text": "a", "spans": [3]}', 'span 3 needs whole numbers "start"'),
         ('{"text": "a", "spans": [{"start": true, "end": 1}]}', "needs whole numbers"),
-        ('{"text": "a", "spans": [{"start": 0, "end": 1}]}', 'needs a "label"'),
+        (
+            '{"text": "a", "spans": [{"start": 0, "end": 1}]}',
+            'and a "label" that is a string',
+        ),
         (
             '{"text": "a", "spans": [{"start": 0, "end": 2, "label": "X"}]}',
             "does not lie in its text of 1 characters",

@@ -4,9 +4,9 @@ import pytest
 import spacy
 from spacy.tokens import Doc, DocBin, Span
 
+from spacy_entlm.corpus.docs import write_docs
 from spacy_entlm.corpus.readers import DataError, read_docs
 from spacy_entlm.corpus.tags import doc_to_tags
-from spacy_entlm.corpus.writers import write_docs
 
 
 @pytest.fixture(scope="module")

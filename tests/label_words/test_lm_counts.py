@@ -13,8 +13,8 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
+from spacy_entlm.corpus.docs import write_docs
 from spacy_entlm.corpus.readers import read_docs
-from spacy_entlm.corpus.writers import write_docs
 from spacy_entlm.label_words import lm_counts
 from spacy_entlm.label_words.counts import merge_counts
 from spacy_entlm.label_words.lm_counts import (

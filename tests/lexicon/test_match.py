@@ -12,7 +12,7 @@ from spacy.tokens import Doc, Span
 from spacy_entlm.files.errors import DataError
 from spacy_entlm.lexicon.entries import Entry
 from spacy_entlm.lexicon.match import LexiconMatcher, annotate, join_neighbours
-from spacy_entlm.lexicon.report import MatchReport, WordScores
+from spacy_entlm.lexicon.report import MatchReport, score_words
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 NLP = spacy.blank("en")
@@ -290,9 +290,8 @@ def test_words_are_scored_apart_from_entities():
             Span(mine, 5, 6, "LOC"),
         ]
     )
-    scores = WordScores()
-    scores.add(mine, gold)
-    per, loc = scores.labels["PER"], scores.labels["LOC"]
+    scores = score_words([(mine, gold)])
+    per, loc = scores["PER"], scores["LOC"]
     assert (per.tp, per.fp, per.fn) == (1, 1, 1)
     assert (loc.tp, loc.fp, loc.fn) == (0, 1, 1)
 

@@ -4,12 +4,13 @@ import re
 import time
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
+from types import SimpleNamespace
 
 import pytest
 
 from spacy_entlm.files.errors import DataError
 from spacy_entlm.lexicon import sparql
-from spacy_entlm.lexicon.entries import BROKEN_NAMES
+from spacy_entlm.lexicon.entries import BROKEN_NAMES, LexiconReport, merge_entries
 from spacy_entlm.lexicon.sparql import (
     MAX_WAIT_SECONDS,
     USER_AGENT,
@@ -19,12 +20,12 @@ from spacy_entlm.lexicon.sparql import (
 )
 from spacy_entlm.lexicon.wikidata import (
     MIN_PAGE_SIZE,
-    LexiconBuilder,
     WikidataClass,
     WikidataSettings,
     build_query,
     fetch_pages,
     read_config,
+    read_page,
 )
 
 N_PEOPLE = 250
@@ -34,11 +35,19 @@ TIMEOUT_BODY = "SPARQL-QUERY: ... java.util.concurrent.TimeoutException\n\tat x.
 
 @pytest.fixture
 def fetch(endpoint, tmp_path):
-    """Fetches a class; gives the builder, the waits and the client."""
+    """Fetches a class; gives entries and report, and the waits."""
 
-    def fetch(wanted=HUMAN, *, page_size=100, attempts=3, timeout=5.0, **settings):
+    def fetch(
+        wanted=HUMAN,
+        *,
+        page_size=100,
+        attempts=3,
+        timeout=5.0,
+        min_sitelinks=0,
+        **settings,
+    ):
         waits = []
-        builder = LexiconBuilder(settings.get("min_sitelinks", 0))
+        report = LexiconReport()
         client = SparqlClient(
             endpoint.url,
             tmp_path / "pages",
@@ -49,9 +58,13 @@ def fetch(endpoint, tmp_path):
         pages = fetch_pages(
             wanted, client, WikidataSettings(page_size=page_size, **settings)
         )
-        for page in pages:
-            builder.add(wanted, page.rows)
-        return builder, waits, client
+        names = (
+            entry
+            for page in pages
+            for entry in read_page(wanted, page, min_sitelinks, report)
+        )
+        entries = merge_entries(names, report)
+        return SimpleNamespace(entries=entries, report=report), waits
 
     return fetch
 
@@ -67,18 +80,18 @@ def limit_of(query):
 @pytest.mark.parametrize("page_size", [1000, 250, 125, 100, 1])
 def test_all_names_and_aliases_come_whatever_the_page_size(fetch, paging, page_size):
     wanted = WikidataClass("LOC", "Q515") if page_size == 1 else HUMAN
-    builder, _, _ = fetch(wanted, paging=paging, page_size=page_size)
-    names = {entry.name for entry in builder.entries}
+    found, _ = fetch(wanted, paging=paging, page_size=page_size)
+    names = {entry.name for entry in found.entries}
     if page_size == 1:
         assert names == {"Lima", "Ciudad de los Reyes", "Rome"}
     else:
         assert names == {f"{p} {i}" for i in range(N_PEOPLE) for p in ("Person", "P.")}
-    assert {entry.label for entry in builder.entries} == {wanted.label}
+    assert {entry.label for entry in found.entries} == {wanted.label}
 
 
 def test_sitelinks_are_the_weight_and_the_class_is_the_source(fetch):
-    builder, _, _ = fetch(WikidataClass("LOC", "Q515"), min_sitelinks=250)
-    (entry,) = builder.entries
+    found, _ = fetch(WikidataClass("LOC", "Q515"), min_sitelinks=250)
+    (entry,) = found.entries
     assert entry._asdict() == {
         "name": "Rome",
         "label": "LOC",
@@ -86,20 +99,20 @@ def test_sitelinks_are_the_weight_and_the_class_is_the_source(fetch):
         "source": "wikidata:Q515",
     }
     reason = "names of items with fewer than 250 sitelinks"
-    assert builder.report.left_out == {reason: 2}
+    assert found.report.left_out == {reason: 2}
 
 
 def test_a_slice_never_begins_beyond_the_end(fetch, endpoint):
     fetch(page_size=125)
     assert endpoint.pages_asked() == [(0, 125), (125, 125)]
-    builder, _, _ = fetch(WikidataClass("PER", "Q404"))
-    assert builder.entries == [] and len(endpoint.queries) == 4
+    found, _ = fetch(WikidataClass("PER", "Q404"))
+    assert found.entries == [] and len(endpoint.queries) == 4
 
 
 def test_a_class_may_be_limited(fetch, endpoint):
     for paging in ("slice", "offset"):
-        builder, _, _ = fetch(paging=paging, limit=150)
-        assert len(builder.entries) == 300
+        found, _ = fetch(paging=paging, limit=150)
+        assert len(found.entries) == 300
     assert endpoint.pages_asked() == [(0, 100), (100, 50)] * 2
 
 
@@ -120,9 +133,9 @@ def test_client_says_who_it_is(fetch, endpoint):
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
 def test_busy_endpoint_is_asked_again_after_a_growing_wait(fetch, endpoint, status):
     endpoint.faults = [endpoint.Reply(status, "busy")] * 3
-    builder, waits, _ = fetch(attempts=4)
+    found, waits = fetch(attempts=4)
     assert waits == [1.0, 2.0, 4.0]
-    assert len(builder.entries) == 2 * N_PEOPLE
+    assert len(found.entries) == 2 * N_PEOPLE
 
 
 def test_retry_after_is_honoured(fetch, endpoint):
@@ -131,7 +144,7 @@ def test_retry_after_is_honoured(fetch, endpoint):
         endpoint.Reply(429, headers={"Retry-After": value})
         for value in ("7", soon, "soon", "-5", "nan")
     ]
-    _, waits, _ = fetch(attempts=6)
+    _, waits = fetch(attempts=6)
     assert waits[0] == 7.0
     assert 35 < waits[1] <= 40
     assert waits[2:] == [4.0, 8.0, 16.0]
@@ -147,8 +160,8 @@ def test_a_ban_is_an_error_at_once(fetch, endpoint):
 
 def test_no_answer_in_time_is_tried_again_and_then_an_error(fetch, endpoint):
     endpoint.faults = [endpoint.Reply(hang=5.0)]
-    builder, waits, _ = fetch(timeout=1.0)
-    assert waits == [1.0] and len(builder.entries) == 2 * N_PEOPLE
+    found, waits = fetch(timeout=1.0)
+    assert waits == [1.0] and len(found.entries) == 2 * N_PEOPLE
 
 
 def test_endpoint_that_never_answers_is_an_error(fetch, endpoint):
@@ -184,8 +197,8 @@ def test_page_that_runs_out_of_time_is_halved(fetch, endpoint):
 
     endpoint.fault_if = fail_large
     for paging in ("slice", "offset"):
-        builder, waits, _ = fetch(page_size=200, paging=paging)
-        assert len(builder.entries) == 2 * N_PEOPLE
+        found, waits = fetch(page_size=200, paging=paging)
+        assert len(found.entries) == 2 * N_PEOPLE
         # A query that is too large is not sent again.
         assert waits == []
     n_asked = len(endpoint.queries)
@@ -219,8 +232,8 @@ def test_answer_that_breaks_off_is_asked_for_again(fetch, endpoint):
         return reply
 
     endpoint.fault_if = break_off
-    builder, waits, _ = fetch()
-    assert waits == [1.0, 2.0] and len(builder.entries) == 2 * N_PEOPLE
+    found, waits = fetch()
+    assert waits == [1.0, 2.0] and len(found.entries) == 2 * N_PEOPLE
 
 
 def test_answer_that_ends_in_a_server_error_is_halved(fetch, endpoint):
@@ -231,8 +244,8 @@ def test_answer_that_ends_in_a_server_error_is_halved(fetch, endpoint):
         return reply
 
     endpoint.fault_if = break_large
-    builder, waits, _ = fetch()
-    assert waits == [] and len(builder.entries) == 2 * N_PEOPLE
+    found, waits = fetch()
+    assert waits == [] and len(found.entries) == 2 * N_PEOPLE
 
 
 @pytest.mark.parametrize(
@@ -291,8 +304,8 @@ def test_count_that_is_too_high_does_not_ask_for_ever(fetch, endpoint):
         return None if offset < N_PEOPLE else endpoint.Reply(body=endpoint.as_json([]))
 
     endpoint.fault_if = answer
-    builder, _, _ = fetch()
-    assert len(builder.entries) == 2 * N_PEOPLE and len(endpoint.queries) == 5
+    found, _ = fetch()
+    assert len(found.entries) == 2 * N_PEOPLE and len(endpoint.queries) == 5
 
 
 def test_endpoint_that_disregards_the_offset_is_an_error(fetch, endpoint):
@@ -312,8 +325,8 @@ def test_item_that_comes_again_on_the_next_page_is_no_error(fetch, endpoint):
         )
 
     endpoint.fault_if = shift
-    builder, _, _ = fetch()
-    assert len(builder.entries) == 2 * (N_PEOPLE - 2 + 1)
+    found, _ = fetch()
+    assert len(found.entries) == 2 * (N_PEOPLE - 2 + 1)
 
 
 @pytest.mark.parametrize("sitelinks", ["9" * 400, "-1", "many", ""])
@@ -325,9 +338,9 @@ def test_sitelinks_that_are_no_number_are_an_error(fetch, endpoint, sitelinks):
 
 def test_half_a_character_makes_a_broken_name(fetch, endpoint):
     endpoint.classes["Q5"] = [(["Ann", "B\ud800"], 3)]
-    builder, _, _ = fetch()
-    assert [e.name for e in builder.entries] == ["Ann"]
-    assert builder.report.left_out == {BROKEN_NAMES: 1}
+    found, _ = fetch()
+    assert [e.name for e in found.entries] == ["Ann"]
+    assert found.report.left_out == {BROKEN_NAMES: 1}
 
 
 def test_long_body_of_an_error_is_shortened_at_once():
@@ -354,29 +367,29 @@ def test_stopped_run_goes_on_where_it_was(fetch, endpoint):
         fetch()
     endpoint.fault_if = lambda query: None
     endpoint.queries.clear()
-    builder, _, client = fetch()
-    assert endpoint.pages_asked() == [(200, 50)] and client.n_sent == 1
-    assert len(builder.entries) == 2 * N_PEOPLE
+    found, _ = fetch()
+    assert endpoint.pages_asked() == [(200, 50)] and len(endpoint.queries) == 1
+    assert len(found.entries) == 2 * N_PEOPLE
 
 
 def test_damaged_page_on_disk_is_fetched_again(fetch, endpoint, tmp_path):
-    builder, _, _ = fetch()
+    found, _ = fetch()
     pages = sorted((tmp_path / "pages").iterdir())
     assert len(pages) == 4
     pages[0].write_bytes(b"damaged")
     pages[1].write_bytes(pages[1].read_bytes()[:20])
     endpoint.queries.clear()
-    again, _, _ = fetch()
+    again, _ = fetch()
     assert len(endpoint.queries) == 2
-    assert again.entries == builder.entries
+    assert again.entries == found.entries
 
 
 def test_bad_names_are_left_out_and_counted(fetch, endpoint):
     endpoint.classes["Q5"] = [(["A\x00b", "Ann", "", " Bo  Li "], 3)]
-    builder, _, _ = fetch()
-    assert [e.name for e in builder.entries] == ["Ann", "Bo Li"]
-    assert builder.report.left_out[BROKEN_NAMES] == 1
-    assert "e.g. 'A\\x00b'" in " ".join(builder.report.problems())
+    found, _ = fetch()
+    assert [e.name for e in found.entries] == ["Ann", "Bo Li"]
+    assert found.report.left_out[BROKEN_NAMES] == 1
+    assert "e.g. 'A\\x00b'" in " ".join(found.report.problems())
 
 
 def test_config_names_classes(tmp_path):
