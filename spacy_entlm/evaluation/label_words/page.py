@@ -7,9 +7,8 @@ import numpy
 from markupsafe import Markup
 
 from ...label_words.words import LabelWords, word_pieces
-from ..colors import label_colors
 from ..figures import HOW_TO_GET, as_svg, has_matplotlib, new_figure
-from ..pages import printable, render_page
+from ..pages import label_colors, printable, render_page
 
 # Words of the vocabulary that are shown beside a class's row.
 N_NEAREST = 10
