@@ -60,8 +60,8 @@ class Dataset(_Strict):
 
     @model_validator(mode="after")
     def _has_sentences(self) -> "Dataset":
-        given = {name for name in ("data", "train", "test") if getattr(self, name)}
-        if given not in ({"data"}, {"train", "test"}):
+        given = [bool(path) for path in (self.data, self.train, self.test)]
+        if given not in ([True, False, False], [False, True, True]):
             raise ValueError(
                 "name either `data`, a folder, or two files, `train`, `test`"
             )
@@ -86,8 +86,8 @@ class Settings(_Strict):
 
 
 class Variant(_Strict):
-    """What is done otherwise: the file of label words, settings of the training, and
-    settings of the component, eg {"model": {"label_row_bias": "zero"}}."""
+    """What is done otherwise: label words, settings of the training, settings of the
+    component, eg {"model": {"label_row_bias": "zero"}}."""
 
     label_words: Optional[str] = None
     settings: Dict[str, Any] = {}
@@ -113,7 +113,7 @@ class External(_Strict):
         for argument in command:
             try:
                 argument.format_map(dict.fromkeys(FIELDS, ""))
-            except (KeyError, IndexError, ValueError) as error:
+            except (LookupError, ValueError) as error:
                 raise ValueError(
                     f"{argument!r}: {error} is no field (there are {', '.join(FIELDS)})"
                     "; a brace of its own is written twice"
@@ -131,8 +131,7 @@ class Method(_Strict):
     training: Methods that name the same one are trained once, and the weights go from
         the first to the others; None: its own.
     label_words: Whether it has label words.
-    transitions: Whether its decoder counts transitions, which then come from the
-        dataset's annotated text, if it has some.
+    transitions: Whether its decoder counts transitions in the dataset's annotated text.
     """
 
     factory: str = ""
@@ -171,14 +170,23 @@ class Comparison(_Strict):
     splits: PerShots = [1, 2, 3]
     seeds: PerShots = [1]
     backbones: Dict[str, Backbone] = Field(min_length=1)
-    methods: Dict[str, Optional[Method]] = Field(min_length=1)
+    methods: Dict[str, Method] = Field(min_length=1)
     settings: Settings = Settings()
     variants: Dict[str, Variant] = Field(default={"": Variant()}, min_length=1)
 
     @field_validator("methods", mode="before")
     @classmethod
-    def _may_be_a_list(cls, methods: Any) -> Any:
-        return dict.fromkeys(methods) if isinstance(methods, list) else methods
+    def _are_known(cls, given: Any) -> Any:
+        """Methods by name only, also in a list, are those above."""
+        if isinstance(given, list):
+            given = dict.fromkeys(given)
+        if not isinstance(given, dict):
+            return given
+        unknown = [x for x in given if given[x] is None and x not in METHODS]
+        if unknown:
+            known = ", ".join(METHODS)
+            raise ValueError(f"unknown method {unknown[0]!r}: choose from {known}")
+        return {x: METHODS[x] if own is None else own for x, own in given.items()}
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Comparison":
@@ -186,17 +194,7 @@ class Comparison(_Strict):
             self.grid(name)
         for variant in self.variants.values():
             self.settings_of(variant)
-        for name in self.methods:
-            self.method(name)
         return self
-
-    def method(self, name: str) -> Method:
-        """A method by its name. RAISES (ValueError): If it is not known."""
-        found = self.methods[name] or METHODS.get(name)
-        if found is None:
-            known = ", ".join(METHODS)
-            raise ValueError(f"unknown method {name!r}: choose from {known}")
-        return found
 
     def grid(self, name: str) -> List[Tuple[int, int, int]]:
         """Shots, split and seed of each training of a dataset.
@@ -225,9 +223,7 @@ class Comparison(_Strict):
 
     def settings_of(self, variant: Variant) -> Settings:
         """The settings of a variant. RAISES (ValueError): If one is wrong."""
-        return Settings.model_validate(
-            {**self.settings.model_dump(), **variant.settings}
-        )
+        return Settings(**{**self.settings.model_dump(), **variant.settings})
 
 
 def read_config(path: Path, overrides: Mapping[str, Any] = {}) -> Comparison:
@@ -236,8 +232,7 @@ def read_config(path: Path, overrides: Mapping[str, Any] = {}) -> Comparison:
     path (Path): The file. Paths in it are those of the current folder.
     overrides (Mapping[str, Any]): Values by dotted name ("datasets.conll03.limit") in
         place of the file's.
-    RAISES (DataError): If the file cannot be read, or a value in it is wrong; the
-        message names all of these.
+    RAISES (DataError): If it cannot be read, or values in it are wrong: names all.
     """
     content = read_bytes(path)
     try:

@@ -32,10 +32,7 @@ class DatasetReader:
         self._read = lru_cache(maxsize=None)(lambda path: read_docs(path, self.nlp)[0])
 
     def test_docs(self) -> List[Doc]:
-        """The test sentences (List[Doc]).
-
-        RAISES (DataError): If there are none, or they cannot be read.
-        """
+        """The test sentences. RAISES (DataError): If there are none to be read."""
         path = self.config.test or find_part(self._folder, "test", EXTENSIONS)
         if path is None:
             raise DataError("has no test.*: add it", path=self._folder)
@@ -50,7 +47,6 @@ class DatasetReader:
         """The examples of a split: those of {K}shot/{split}.*, or a sample drawn with
         the split as its seed.
 
-        shots (int): K. split (int): Number of the split.
         RAISES (DataError): If they cannot be read or drawn, or a class of the test part
             has no example.
         """
@@ -64,13 +60,8 @@ class DatasetReader:
             )
         docs: List[Doc] = self._read(path)
         if path != drawn:
-            docs = sample_exact(
-                docs,
-                shots,
-                seed=split,
-                keep_negatives=config.keep_negatives,
-                min_words=config.min_words,
-            )
+            options = config.model_dump(include={"keep_negatives", "min_words"})
+            docs = sample_exact(docs, shots, seed=split, **options)
         known = count_entities(docs)
         missing = [x for x in count_entities(self.test_docs()) if x not in known]
         if missing:
