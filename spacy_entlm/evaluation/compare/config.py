@@ -246,8 +246,7 @@ def read_config(path: Path, overrides: Mapping[str, Any] = {}) -> Comparison:
     try:
         return Comparison.model_validate(data)
     except ValidationError as error:
-        problems = "; ".join(_describe(problem) for problem in error.errors())
-        raise DataError(f"{problems} ({DOCS})", path=path) from error
+        raise DataError(f"{describe(error)} ({DOCS})", path=path) from error
 
 
 def _override(data: Dict[str, Any], name: str, value: Any) -> None:
@@ -260,11 +259,15 @@ def _override(data: Dict[str, Any], name: str, value: Any) -> None:
     data[last] = value
 
 
-def _describe(problem: Any) -> str:
-    place, given = ".".join(map(str, problem["loc"])), problem["input"]
-    message = problem["msg"].removeprefix("Value error, ")
-    if problem["type"] == "extra_forbidden":
-        message = "there is no such setting"
-    elif not isinstance(given, (dict, list)):
-        message += f", not {given!r}"
-    return f"{place}: {message}" if place else message
+def describe(error: ValidationError) -> str:
+    """All that is wrong, in one line."""
+    problems = []
+    for problem in error.errors():
+        place, given = ".".join(map(str, problem["loc"])), problem["input"]
+        message = problem["msg"].removeprefix("Value error, ")
+        if problem["type"] == "extra_forbidden":
+            message = "there is no such setting"
+        elif not isinstance(given, (dict, list)):
+            message += f", not {given!r}"
+        problems.append(f"{place}: {message}" if place else message)
+    return "; ".join(problems)

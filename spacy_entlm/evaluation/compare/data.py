@@ -38,9 +38,8 @@ class DatasetReader:
             raise DataError("has no test.*: add it", path=self._folder)
         docs: List[Doc] = self._read(path)[: self.config.limit]
         if not any(doc.ents for doc in docs):
-            raise DataError(
-                f"no entity in {len(docs)} test sentences: raise the limit", path=path
-            )
+            text = f"no entity in {len(docs)} test sentences: raise the limit"
+            raise DataError(text, path=path)
         return docs
 
     def split(self, shots: int, split: int) -> List[Doc]:
@@ -54,10 +53,8 @@ class DatasetReader:
         drawn = find_part(folder / f"{shots}shot", str(split), EXTENSIONS)
         path = config.train or drawn or find_part(folder, "train", EXTENSIONS)
         if path is None:
-            raise DataError(
-                f"has neither {shots}shot/{split}.* nor train.* to sample from",
-                path=folder,
-            )
+            text = f"has neither {shots}shot/{split}.* nor train.* to sample from"
+            raise DataError(text, path=folder)
         docs: List[Doc] = self._read(path)
         if path != drawn:
             options = config.model_dump(include={"keep_negatives", "min_words"})

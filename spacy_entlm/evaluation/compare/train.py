@@ -27,11 +27,8 @@ DIGITS = 3
 
 
 def run_job(job: Job, reader: DatasetReader) -> List[Record]:
-    """Train once, measure every cell.
-
-    job (List[Cell]): The cells. reader (DatasetReader): Of their dataset.
-    RETURNS (List[Record]): Their records.
-    """
+    """Train once, measure every cell of a job; gives their records. reader
+    (DatasetReader): Of their dataset."""
     first, lang = job[0], reader.config.lang
     examples = reader.split(first.name.shots, first.name.split)
     gold = reader.test_docs()
@@ -62,9 +59,8 @@ def run_job(job: Job, reader: DatasetReader) -> List[Record]:
 def _train(cell: Cell, examples: List[Doc], lang: str) -> Language:
     nlp = spacy.blank(lang)
     nlp.add_pipe(cell.method.factory, config=cell.method.config)
-    settings = cell.settings.model_dump()
-    words, seed = cell.label_words, cell.name.seed
-    spacy_entlm.train(nlp, examples, label_words=words, seed=seed, **settings)
+    settings = {**cell.settings.model_dump(), "seed": cell.name.seed}
+    spacy_entlm.train(nlp, examples, label_words=cell.label_words, **settings)
     return nlp
 
 
@@ -95,7 +91,7 @@ def _record(
 ) -> Record:
     import torch
 
-    scores = score_entities([Example(x, doc) for x, doc in zip(predicted, gold)])
+    scores = score_entities(map(Example, predicted, gold))
     versions = {name: version(name) for name in DISTRIBUTIONS}
     return {
         "key": cell.key,
