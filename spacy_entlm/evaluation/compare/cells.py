@@ -40,14 +40,9 @@ class CellName(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A cell of the grid.
-
-    key (str): Hash of all that its figures depend on: equal cells have equal keys.
-    training (str): The same for its training, which several methods may share.
-    method (Method): With all settings of the component.
-    backbone (str): A folder, or a name on the hub.
-    label_words (Optional[Dict[str, List[str]]]): As given; None: from the examples.
-    """
+    """A cell of the grid. key: A hash of all that its figures depend on. training: The
+    same for its training, which several methods may share. method: With all settings of
+    the component. label_words: As given; None: from the examples."""
 
     name: CellName
     key: str

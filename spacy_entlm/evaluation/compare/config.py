@@ -5,14 +5,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Literal, Mapping, Optional, Tuple, Union
 
 import srsly
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from ...files.errors import DataError
 from ...files.text import read_bytes
@@ -29,18 +22,17 @@ PerShots = Union[List[int], Dict[int, List[int]]]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = {"extra": "forbid", "frozen": True}
 
 
 class Dataset(_Strict):
     """Where sentences come from.
 
     data: A folder with test.* and {K}shot/{split}.*, or train.* to sample from.
-    train, test: These files by name, in place of `data`.
-    limit: Test sentences, the first ones; None: all.
+    train, test: These files by name, in place of `data`. limit: First test sentences.
     min_words, keep_negatives: Of sampling, as the command `sample` takes them.
-    label_words: JSON file of label words, which may hold {dataset}, {shots}, {split}
-        and {backbone}; None: they are taken from the examples.
+    label_words: JSON file of label words, whose name may hold {dataset}, {shots},
+        {split} and {backbone}; None: they are taken from the examples.
     annotated: Text annotated with a lexicon, for transitions.
     shots, splits, seeds: In place of those of the comparison.
     """
@@ -69,8 +61,7 @@ class Dataset(_Strict):
 
 
 class Backbone(_Strict):
-    """A masked LM: a folder, or a name on the hub; and the learning rate of the first
-    step, None for what suits it."""
+    """A masked LM (folder, or name on the hub); learn_rate: None for what suits it."""
 
     path: str
     learn_rate: Optional[float] = Field(default=None, gt=0)
@@ -95,13 +86,9 @@ class Variant(_Strict):
 
 
 class External(_Strict):
-    """A command as a method.
-
-    command: The program and its arguments, which may hold fields in braces; no shell
-        reads them. An argument that is "{labels}" becomes one for each class.
-    python: What "{python}" stands for, by default the Python of this run.
-    timeout: Seconds after which the command is ended.
-    """
+    """A command as a method: the program and its arguments, which may hold FIELDS in
+    braces (a "{labels}" by itself becomes one for each class); what "{python}" stands
+    for; and the seconds after which it is ended."""
 
     command: List[str] = Field(min_length=1)
     python: str = sys.executable
@@ -197,22 +184,16 @@ class Comparison(_Strict):
         return self
 
     def grid(self, name: str) -> List[Tuple[int, int, int]]:
-        """Shots, split and seed of each training of a dataset.
-
-        RAISES (ValueError): If splits or seeds are given by shots, but not for all.
-        """
+        """Shots, split and seed of each training of a dataset. RAISES (ValueError): If
+        splits or seeds are given by shots, but not for all."""
         dataset = self.datasets[name]
 
         def numbers(field: str, shots: int) -> List[int]:
             value = getattr(dataset, field) or getattr(self, field)
-            if isinstance(value, list):
-                return value
-            if shots not in value:
-                given = ", ".join(map(str, value))
-                raise ValueError(
-                    f"{name}: {field} are given for K = {given}, but not for {shots}"
-                )
-            return value[shots]
+            if isinstance(value, dict) and shots not in value:
+                given = f"given for K = {', '.join(map(str, value))}"
+                raise ValueError(f"{name}: {field} are {given}, but not for {shots}")
+            return value[shots] if isinstance(value, dict) else value
 
         return [
             (shots, split, seed)

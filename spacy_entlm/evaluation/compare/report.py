@@ -44,7 +44,7 @@ def check_report(
 ) -> None:
     """Check before long work that a report can be written.
 
-    config (Comparison): What is compared. folder, baselines: As in `write_report`.
+    folder, baselines: As in `write_report`.
     RAISES (DataError): If a baseline is no field or not in the config, or the folder
         has a report of something else.
     """
@@ -61,9 +61,8 @@ def check_report(
             raise DataError(f"no {name} is {value!r}: there is {', '.join(known)}")
     for path in (folder / name for name in FILES):
         if path.exists() and not (folder / RECORDS_FILE).exists():
-            raise DataError(
-                "exists, but no records beside it: choose another folder", path=path
-            )
+            text = "exists, but no records beside it: choose another folder"
+            raise DataError(text, path=path)
 
 
 def write_report(

@@ -22,12 +22,8 @@ class Training(NamedTuple):
 
 
 def entity_matrix(docs: Sequence[Doc]) -> numpy.ndarray:
-    """Entities by sentence and class.
-
-    docs (Sequence[Doc]): Annotated sentences.
-    RETURNS: int64 (n_sentences, n_classes + 1); the last column is 1 for a sentence
-        without entities, so that these are spread too.
-    """
+    """Entities by sentence and class, int64 (n_sentences, n_classes + 1); the last
+    column is 1 for a sentence without entities, so that these are spread too."""
     by_doc = [[ent.label_ for ent in doc.ents] for doc in docs]
     classes = sorted(set().union(*by_doc))
     counts = [[labels.count(x) for x in classes] + [not labels] for labels in by_doc]

@@ -10,17 +10,9 @@ import numpy
 from spacy.tokens import Doc
 
 from ..scoring import LabelledSpan, entity_spans
+from . import scores
 from .folds import N_PARTS, Training
-from .scores import (
-    PERCENT,
-    Interval,
-    advice,
-    count_sentence,
-    f1_gain,
-    f1_interval,
-    judge,
-    judged_entities,
-)
+from .scores import PERCENT, Interval, judged_entities
 
 RIGHT, WRONG, MISSED = "right", "wrong", "missed"
 # Entities by sentence, and by sentence and repeat.
@@ -88,11 +80,9 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class Result:
-    """What a cross-validation says. usable, verdict: From `judge`. io, bio: F1 with
-    neighbours of one class as one entity, and as annotated; the classes and what is
-    wrong are IO. confusions: Most frequent first. label_words: Those that most
-    trainings used first. wrong: Those that are wrong most often first. curve: From few
-    to all. advice: Whether more examples would help. Both are empty without a curve."""
+    """What a cross-validation says. io, bio: F1 with neighbours of one class as one
+    entity, and as annotated; all else is IO, the most frequent first. curve: From few
+    sentences to all. advice: Whether more would help. Both may be empty."""
 
     n_sentences: int
     n_repeats: int
@@ -123,12 +113,12 @@ def summarise(docs: Sequence[Doc], outcomes: Dict[Training, Outcome]) -> Result:
     counts = {part: _count(*_entities(docs, o), labels) for part, o in parts.items()}
     as_annotated = _count(*_entities(docs, whole, merged=False), labels)
     totals = {part: own.sum(axis=2) for part, own in counts.items()}
-    f1s = {part: f1_interval(total) for part, total in totals.items()}
+    f1s = {part: scores.f1_interval(total) for part, total in totals.items()}
     by_class = counts[N_PARTS]
     classes = [_class_figures(x, by_class[:, :, i]) for i, x in enumerate(labels)]
     half = totals.get(N_PARTS // 2)
-    gain = None if half is None else f1_gain(half, totals[N_PARTS])
-    usable, verdict = judge(f1s[N_PARTS], classes, gain)
+    gain = None if half is None else scores.f1_gain(half, totals[N_PARTS])
+    usable, verdict = scores.judge(f1s[N_PARTS], classes, gain)
     return Result(
         n_sentences=len(docs),
         n_repeats=by_class.shape[1],
@@ -136,13 +126,13 @@ def summarise(docs: Sequence[Doc], outcomes: Dict[Training, Outcome]) -> Result:
         usable=usable,
         verdict=verdict,
         io=f1s[N_PARTS],
-        bio=f1_interval(as_annotated.sum(axis=2)),
+        bio=scores.f1_interval(as_annotated.sum(axis=2)),
         classes=classes,
         confusions=_confusions(gold, found),
         label_words=_label_words(whole),
         wrong=_wrong_sentences(docs, gold, found),
         curve=[_point(docs, list(parts[part]), f1s[part]) for part in parts if gain],
-        advice=advice(gain) if gain else "",
+        advice=scores.advice(gain) if gain else "",
     )
 
 
@@ -160,9 +150,9 @@ def _entities(
 
 def _count(gold: Gold, found: Found, labels: Sequence[str]) -> numpy.ndarray:
     """int64 (n_sentences, n_repeats, n_labels, 3), as `count_sentence` counts."""
-    return numpy.array(
-        [[count_sentence(g, f, labels) for f in own] for g, own in zip(gold, found)]
-    )
+    count = scores.count_sentence
+    rows = zip(gold, found)
+    return numpy.array([[count(g, f, labels) for f in own] for g, own in rows])
 
 
 def _class_figures(label: str, counts: numpy.ndarray) -> ClassFigures:
@@ -171,7 +161,7 @@ def _class_figures(label: str, counts: numpy.ndarray) -> ClassFigures:
         label,
         precision=PERCENT * right / max(right + wrong, 1),
         recall=PERCENT * right / max(right + missed, 1),
-        f1=f1_interval(counts),
+        f1=scores.f1_interval(counts),
         support=(right + missed) // counts.shape[1],
         n_found=right + wrong,
     )
@@ -204,12 +194,11 @@ def _wrong_sentences(
 ) -> List[WrongSentence]:
     wrong = []
     for i, (own, repeats) in enumerate(zip(gold, found)):
-        errors = Counter(tuple(f) for f in repeats if set(f) != set(own))
-        if errors:
-            ((usual, _),) = errors.most_common(1)
+        if errors := [f for f in repeats if set(f) != set(own)]:
+            usual = max(errors, key=errors.count)
             annotated = _pieces(docs[i], own, usual, MISSED)
             shown = _pieces(docs[i], usual, own, WRONG)
-            wrong.append(WrongSentence(i + 1, errors.total(), annotated, shown))
+            wrong.append(WrongSentence(i + 1, len(errors), annotated, shown))
     return sorted(wrong, key=lambda sentence: (-sentence.n_wrong, sentence.number))
 
 
@@ -220,13 +209,12 @@ def _pieces(
     otherwise: str,
 ) -> List[Piece]:
     """A sentence in pieces; entities that are not among the others get that mark."""
-    pieces: List[Piece] = []
-    end = 0
+    pieces, end = [], 0
     for start, stop, label in sorted(entities):
         mark = RIGHT if (start, stop, label) in others else otherwise
-        pieces.append(Piece(doc[end:start].text_with_ws))
-        pieces.append(Piece(doc[start:stop].text, label, mark))
-        pieces.append(Piece(doc[stop - 1].whitespace_))
+        before, after = doc[end:start].text_with_ws, doc[stop - 1].whitespace_
+        entity = Piece(doc[start:stop].text, label, mark)
+        pieces += [Piece(before), entity, Piece(after)]
         end = stop
     pieces.append(Piece(doc[end:].text_with_ws))
     return [piece for piece in pieces if piece.text]

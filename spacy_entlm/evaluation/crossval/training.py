@@ -60,9 +60,8 @@ class Trainer:
             try:  # spaCy leaves out what it does not know, and says nothing
                 dot_to_object(self.config, name)
             except KeyError as err:
-                raise DataError(
-                    f"has no setting {name}: correct the name", path=config_path
-                ) from err
+                text = f"has no setting {name}: correct the name"
+                raise DataError(text, path=config_path) from err
         metas = [self.nlp.get_pipe_meta(name) for name in self.nlp.pipe_names]
         if not any("doc.ents" in meta.assigns for meta in metas):
             raise DataError("has no component that finds entities", path=config_path)
