@@ -34,10 +34,9 @@ def displacy_options(nlp_or_labels: Union[Language, Iterable[str]]) -> Dict[str,
     """
     labels = nlp_or_labels
     if isinstance(labels, Language):
-        nlp = labels
-        metas = {name: nlp.get_pipe_meta(name) for name in nlp.pipe_names}
-        own = [nlp.pipe_labels[n] for n in metas if "doc.ents" in metas[n].assigns]
-        labels = chain.from_iterable(own)
+        metas = {name: labels.get_pipe_meta(name) for name in labels.pipe_names}
+        own = [name for name, meta in metas.items() if "doc.ents" in meta.assigns]
+        labels = chain.from_iterable([labels.pipe_labels.get(x, []) for x in own])
     colors = label_colors(labels)
     return {"ents": list(colors), "colors": colors}
 

@@ -83,9 +83,11 @@ def run_jobs(
                 theirs.close()
                 busy[pipe] = process, job, place, log
             for done in wait(list(busy)):
-                process, job, place, log = busy.pop(done)
+                process, job, place, log = busy[done]
+                outcome = Outcome(job, *_take(done, process, log))
+                del busy[done]
                 free.append(place)
-                yield Outcome(job, *_take(done, process, log))
+                yield outcome
     finally:
         for process, *_ in busy.values():
             process.terminate()

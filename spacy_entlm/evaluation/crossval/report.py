@@ -22,20 +22,17 @@ CURVE_COLOR = "#4477aa"
 def check_extension(path: Path) -> None:
     """RAISES (DataError): If the extension of a report is none of EXTENSIONS."""
     if path.suffix.lower() not in EXTENSIONS:
-        raise DataError(
-            f"the extension of --out is one of {', '.join(EXTENSIONS)}, not "
-            f"{path.suffix!r}",
-            path=path,
-        )
+        known = ", ".join(EXTENSIONS)
+        text = f"the extension of --out is one of {known}, not {path.suffix!r}"
+        raise DataError(text, path=path)
 
 
 def screen_lines(result: Result) -> List[str]:
     """The report for the screen, in short."""
-    rows = [
-        [c.label, f"{c.precision:.1f}", f"{c.recall:.1f}", f"{c.support}", str(c.f1)]
-        for c in result.classes
-    ]
-    rows.insert(0, ["class", "precision", "recall", "entities", "F1 (95 % interval)"])
+    rows = [["class", "precision", "recall", "entities", "F1 (95 % interval)"]]
+    for c in result.classes:
+        shares = f"{c.precision:.1f}", f"{c.recall:.1f}"
+        rows.append([c.label, *shares, str(c.support), str(c.f1)])
     width = max(len(row[0]) for row in rows)
     lines = [f"Verdict: {result.verdict}", f"F1 {result.io}", ""]
     for label, *figures, f1 in rows:
@@ -43,8 +40,7 @@ def screen_lines(result: Result) -> List[str]:
         lines.append(f"  {label:<{width}}{columns}  {f1}")
     lines += ["", f"Sentences with errors: {len(result.wrong)} of {result.n_sentences}"]
     if result.curve:
-        lines.append(result.advice)
-        lines += [] if has_matplotlib() else [HOW_TO_GET]
+        lines += [result.advice, *([] if has_matplotlib() else [HOW_TO_GET])]
     return lines
 
 

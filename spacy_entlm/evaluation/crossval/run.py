@@ -55,8 +55,7 @@ def usable_docs(docs: Sequence[Doc], n_folds: int, notify: Notify) -> List[Doc]:
             f"Fewer examples than folds: {', '.join(rare)}. Their figures say little: "
             "annotate more, or lower --folds"
         )
-    copies = len(kept) - len({tuple(t.text for t in doc) for doc in kept})
-    if copies:
+    if copies := len(kept) - len({tuple(t.text for t in doc) for doc in kept}):
         notify(
             f"{copies} sentences repeat another one: F1 is too high if copies of a "
             "sentence are both trained on and held out. Remove them"
@@ -110,8 +109,6 @@ def _outcomes(records: Records) -> Dict[str, Outcome]:
     try:
         return {record.pop("key"): OUTCOME.validate_python(record) for record in read}
     except (KeyError, ValidationError) as error:
-        raise DataError(
-            "not what a cross-validation writes: move the file away, or choose another "
-            "--out",
-            path=records.path,
-        ) from error
+        advice = "move the file away, or choose another --out"
+        text = f"not what a cross-validation writes: {advice}"
+        raise DataError(text, path=records.path) from error

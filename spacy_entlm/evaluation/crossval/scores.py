@@ -69,11 +69,8 @@ def count_sentence(
 
 
 def f1(counts: numpy.ndarray) -> numpy.ndarray:
-    """F1, from 0 to 100; 0 where there is nothing to find and nothing found.
-
-    counts: (..., 3), true positives, false positives, false negatives.
-    RETURNS: float64 (...).
-    """
+    """F1, float64 (...), from 0 to 100, of true positives, false positives and false
+    negatives, (..., 3); 0 where there is nothing to find and nothing found."""
     right = 2.0 * counts[..., 0]
     total = right + counts[..., 1] + counts[..., 2]
     return PERCENT * right / numpy.maximum(total, 1.0)
@@ -95,11 +92,8 @@ def _interval(
     parts: numpy.ndarray, figure: Callable[[numpy.ndarray], float]
 ) -> Interval:
     """Draw sentences with replacement, with all that the repeats predicted for them,
-    and draw repeats with replacement.
-
-    Predictions of several repeats for one sentence are not independent: to draw from
-    folds x repeats would give an interval that is too narrow. Repeats are drawn since a
-    training is a matter of chance too.
+    and draw repeats, since a training is a matter of chance too. To draw from folds x
+    repeats would give an interval that is too narrow: they are not independent.
 
     parts: int64 (n_sentences, n_parts, n_repeats, 3); the same draws for all parts.
     figure (Callable): Of the mean F1 of each part.

@@ -41,8 +41,7 @@ class Point(NamedTuple):
 def label_words_page(
     words: LabelWords, report: Mapping[str, Any], backbone: str
 ) -> str:
-    """The page (str) on label words. report: Of `search`, or empty. backbone (str): The
-    masked LM."""
+    """The page on label words. report: Of `search`, or empty. backbone: The LM."""
     from ...backbones.loading import load_masked_lm
     from ...label_words.rows import Rows, initial_row
 
