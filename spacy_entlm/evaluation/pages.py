@@ -72,13 +72,15 @@ def predictions_page(found: Iterable[Dict[str, Any]], title: str) -> str:
     """A page (str) with texts and the entities that were found in them.
 
     found (Iterable[Dict]): {"text", "spans": [{"start", "end", "label", "score"?}]},
-        spans in order and without overlap.
+        spans in order; one that overlaps the one before is left out.
     """
     texts: List[List[Dict[str, Any]]] = []
     for entry in found:
         text, end = entry["text"], 0
         texts.append([])
         for span in entry["spans"]:
+            if span["start"] < end:
+                continue  # of span groups some may overlap
             texts[-1].append({"text": text[end : span["start"]], "label": None})
             end = span["end"]
             texts[-1].append({"score": None, **span, "text": text[span["start"] : end]})
