@@ -86,7 +86,7 @@ def predict_cli(
                 docs = (doc for doc, _ in found)
                 DocBin(docs=docs, store_user_data=True).to_disk(temporary)
         else:
-            from ..evaluation.predictions import predictions_page
+            from ..evaluation.pages import predictions_page
 
             page = predictions_page((entities_of(doc, e) for doc, e in found), in_.name)
             with write_file(out) as temporary:

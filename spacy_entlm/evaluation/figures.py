@@ -9,13 +9,7 @@ from markupsafe import Markup
 
 HOW_TO_GET = "For the picture: pip install 'spacy-entlm[plot]', and run this again"
 # Texts stay texts; names inside the SVG are the same each time.
-SETTINGS: Any = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "entlm",
-    "text.parse_math": False,
-}
-# Without a description of the file.
-NO_METADATA = dict.fromkeys(["Date", "Creator", "Format", "Type"])
+SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "entlm"}
 
 
 def has_matplotlib() -> bool:
@@ -38,12 +32,11 @@ def as_svg(figure: Any) -> Markup:
     import matplotlib
 
     buffer = io.StringIO()
+    # Without a description of the file.
+    form: Any = {"metadata": dict.fromkeys(["Date", "Creator", "Format", "Type"])}
     with matplotlib.rc_context(SETTINGS), warnings.catch_warnings():
         # The fonts of the browser have what matplotlib's lack.
         warnings.filterwarnings("ignore", "Glyph .* missing")
-        figure.savefig(
-            buffer, format="svg", transparent=True, metadata=dict(NO_METADATA)
-        )
+        figure.savefig(buffer, format="svg", transparent=True, **form)
     text = buffer.getvalue()
-    text = text[text.index("<svg") :].replace("#000000", "currentColor")
-    return Markup(text)
+    return Markup(text[text.index("<svg") :].replace("#000000", "currentColor"))

@@ -1,14 +1,44 @@
-"""Pages that need nothing beside them, from templates."""
+"""Pages that need nothing beside them, from templates; one colour per class on all."""
 
 import re
-from typing import Any
+from itertools import chain
+from typing import Any, Dict, Iterable, List, Union
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import select_autoescape
+from spacy.language import Language
 
+# "Light" of Paul Tol's colour schemes: dark text is readable on each, and people
+# with impaired colour vision can tell them apart.
+PALETTE = (
+    *("#77aadd", "#ee8866", "#eedd88", "#ffaabb", "#99ddff"),
+    *("#44bb99", "#bbcc33", "#aaaa00", "#dddddd"),
+)
 # Not allowed in HTML: control characters except white space, and lone surrogates.
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 NOTHING = "–"
+
+
+def label_colors(labels: Iterable[str]) -> Dict[str, str]:
+    """Colours of classes (to stand behind dark text), by their place in the alphabet.
+    More classes than there are colours share some."""
+    ordered = sorted(set(labels))
+    return {label: PALETTE[i % len(PALETTE)] for i, label in enumerate(ordered)}
+
+
+def displacy_options(nlp_or_labels: Union[Language, Iterable[str]]) -> Dict[str, Any]:
+    """Options for spaCy's displacy with the style "ent".
+
+    nlp_or_labels (Union[Language, Iterable[str]]): A pipeline, or the classes.
+    RETURNS (Dict[str, Any]): "ents", all classes, and "colors".
+    """
+    labels = nlp_or_labels
+    if isinstance(labels, Language):
+        metas = {name: labels.get_pipe_meta(name) for name in labels.pipe_names}
+        own = [name for name, meta in metas.items() if "doc.ents" in meta.assigns]
+        labels = chain.from_iterable([labels.pipe_labels.get(x, []) for x in own])
+    colors = label_colors(labels)
+    return {"ents": list(colors), "colors": colors}
 
 
 def printable(text: str) -> str:
@@ -24,12 +54,8 @@ def number(value: Any) -> str:
 
 
 def render_page(template: str, **values: Any) -> str:
-    """Fill a template.
-
-    template (str): Its name; in one for .html, values are escaped.
-    values: What it shows. A Markup stays as it is.
-    RETURNS (str): The page.
-    """
+    """Fill a template, by its name. In one for .html, values are escaped, but for
+    Markup."""
     environment = Environment(
         loader=PackageLoader("spacy_entlm", "evaluation/templates"),
         autoescape=select_autoescape(["html"]),
@@ -40,3 +66,25 @@ def render_page(template: str, **values: Any) -> str:
     )
     environment.filters["number"] = number
     return printable(environment.get_template(template).render(values))
+
+
+def predictions_page(found: Iterable[Dict[str, Any]], title: str) -> str:
+    """A page (str) with texts and the entities that were found in them.
+
+    found (Iterable[Dict]): {"text", "spans": [{"start", "end", "label", "score"?}]},
+        spans in order; one that overlaps the one before is left out.
+    """
+    texts: List[List[Dict[str, Any]]] = []
+    for entry in found:
+        text, end = entry["text"], 0
+        texts.append([])
+        for span in entry["spans"]:
+            if span["start"] < end:
+                continue  # of span groups some may overlap
+            texts[-1].append({"text": text[end : span["start"]], "label": None})
+            end = span["end"]
+            texts[-1].append({"score": None, **span, "text": text[span["start"] : end]})
+        texts[-1].append({"text": text[end:], "label": None})
+    labels = (part["label"] for parts in texts for part in parts if part["label"])
+    colors = label_colors(labels)
+    return render_page("predictions.html", title=title, texts=texts, colors=colors)

@@ -5,14 +5,16 @@ against gold in which such neighbours are one entity; spaCy's scorer does not. A
 that can tell them apart is no worse for it: in its predictions they are merged, too.
 """
 
-from typing import Any, Dict, Iterable, List, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from spacy.scorer import get_ner_prf
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 PRF = ("p", "r", "f")
+MISSING = 0  # `ent_iob` of a word without annotation
 
+# First word, end, and class.
 LabelledSpan = Tuple[int, int, str]
 
 
@@ -25,39 +27,40 @@ def score_entities(examples: Iterable[Example]) -> Dict[str, Any]:
     """
     examples = list(examples)
     merged = [
-        Example(merge_neighbours(_judged(eg)), merge_neighbours(eg.reference))
+        Example(
+            merge_neighbours(eg.predicted, eg.get_aligned("ENT_IOB")),
+            merge_neighbours(eg.reference),
+        )
         for eg in examples
     ]
-    return {
-        "io": _prf(merged),
-        "bio": _prf(examples),
-        "n_entities": sum(len(eg.reference.ents) for eg in examples),
-    }
+    n_entities = sum(len(eg.reference.ents) for eg in examples)
+    return {"io": _prf(merged), "bio": _prf(examples), "n_entities": n_entities}
 
 
-def _judged(eg: Example) -> Doc:
-    """The predicted Doc without entities on words whose gold annotation is missing,
-    which are neither right nor wrong and must not be merged with others."""
-    known = eg.get_aligned("ENT_IOB")
-    doc = eg.predicted.copy()
-    ents = [ent for ent in doc.ents if 0 not in known[ent.start : ent.end]]
-    doc.set_ents(ents)
-    return doc
+def merge_neighbours(doc: Doc, known: Optional[Sequence[Any]] = None) -> Doc:
+    """A copy in which neighbouring entities of one class are one.
 
-
-def merge_neighbours(doc: Doc) -> Doc:
-    """A copy in which neighbouring entities of one class are one."""
+    known (Optional[Sequence[int]]): The gold's `ent_iob` of each word. Entities on
+        words without annotation are left out: they are neither right nor wrong, and
+        must not be merged with others.
+    """
+    spans = entity_spans(doc)
+    if known is not None:
+        spans = [span for span in spans if MISSING not in known[span[0] : span[1]]]
     copy = doc.copy()
-    merged = merge_spans((ent.start, ent.end, ent.label_) for ent in copy.ents)
-    copy.set_ents([Span(copy, *span) for span in merged], default="unmodified")
+    default = "unmodified" if known is None else "outside"
+    merged = [Span(copy, *span) for span in merge_spans(spans)]
+    copy.set_ents(merged, default=default)
     return copy
 
 
-def merge_spans(spans: Iterable[LabelledSpan]) -> List[LabelledSpan]:
-    """Spans of which neighbours of one class are one.
+def entity_spans(doc: Doc) -> List[LabelledSpan]:
+    """The entities of a Doc."""
+    return [(ent.start, ent.end, ent.label_) for ent in doc.ents]
 
-    spans (Iterable[Tuple[int, int, str]]): First word, end, and class; no two overlap.
-    """
+
+def merge_spans(spans: Iterable[LabelledSpan]) -> List[LabelledSpan]:
+    """Spans, of which no two overlap, with neighbours of one class as one."""
     merged: List[LabelledSpan] = []
     for start, end, label in sorted(spans):
         if merged and merged[-1][1:] == (start, label):

@@ -1,7 +1,7 @@
-"""Means, deviations, and intervals by a bootstrap."""
+"""Intervals by a bootstrap, and paired differences."""
 
-import statistics
-from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
+from statistics import fmean
+from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
 
 import numpy
 
@@ -14,12 +14,8 @@ Scores = Dict[Tuple[int, int], float]
 
 
 class Difference(NamedTuple):
-    """A paired difference.
-
-    mean (float): Of the means of the splits. low, high (Optional[float]): The ends of
-        its interval; None for a single split, which says nothing of others.
-    by_split (Dict[int, float]): The mean difference of each split.
-    """
+    """A paired difference: the mean over splits, the ends of its interval (None for a
+    single split, which says nothing of others), and the mean of each split."""
 
     mean: float
     low: Optional[float]
@@ -27,32 +23,22 @@ class Difference(NamedTuple):
     by_split: Dict[int, float]
 
 
-def mean_and_deviation(values: Sequence[float]) -> Tuple[float, float]:
-    """Mean and standard deviation (of a sample) of values; the latter is 0 for one."""
-    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
-    return statistics.fmean(values), deviation
-
-
 def bootstrap_interval(
     values: Any,
     statistic: Callable[[numpy.ndarray], float],
     seed: int = SEED,
     n: int = N_RESAMPLES,
-    confidence: float = CONFIDENCE,
 ) -> Tuple[float, float]:
-    """The interval of a statistic: percentiles of it over samples of the values.
+    """The 95 % interval of a statistic: percentiles of it over samples of the values.
 
     values: What is drawn from with replacement, along its first axis.
     statistic (Callable[[numpy.ndarray], float]): Of as many values as there are.
     seed (int): Of the draws. n (int): How many samples are drawn.
-    confidence (float): Share of the samples that the interval holds.
-    RETURNS (Tuple[float, float]): Its ends.
     """
     values = numpy.asarray(values)
-    rng = numpy.random.default_rng(seed)
-    drawn = rng.integers(len(values), size=(n, len(values)))
+    drawn = numpy.random.default_rng(seed).integers(len(values), size=(n, len(values)))
     found = [statistic(values[sample]) for sample in drawn]
-    low, high = numpy.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = numpy.quantile(found, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)
 
 
@@ -68,7 +54,7 @@ def paired_difference(
     seed, n (int): As in `bootstrap_interval`.
     RETURNS (Optional[Difference]): None if there is no common split.
     """
-    splits = sorted({s for s, _ in ours} & {s for s, _ in theirs})
+    splits = sorted({split for split, _ in ours} & {split for split, _ in theirs})
     if not splits:
         return None
     rng = numpy.random.default_rng(seed)
@@ -76,23 +62,22 @@ def paired_difference(
     # For each split, means over seeds that are drawn with replacement.
     means = numpy.zeros((len(splits), n))
     for i, split in enumerate(splits):
-        mine = {s: f for (other, s), f in ours.items() if other == split}
-        others = {s: f for (other, s), f in theirs.items() if other == split}
-        common = sorted(set(mine) & set(others))
+        mine, others = (
+            {seed: f1 for (other, seed), f1 in side.items() if other == split}
+            for side in (ours, theirs)
+        )
+        common = sorted(mine.keys() & others.keys())
         sides = [[mine[s] - others[s] for s in common]]
         if not common:
             sides = [[*mine.values()], [-f1 for f1 in others.values()]]
-        by_split[split] = sum(statistics.fmean(side) for side in sides)
+        by_split[split] = sum(map(fmean, sides))
         for side in sides:
-            drawn = rng.integers(len(side), size=(n, len(side)))
-            means[i] += numpy.array(side)[drawn].mean(axis=1)
-    mean = statistics.fmean(by_split.values())
-    if len(splits) == 1:
-        return Difference(mean, None, None, by_split)
-    low, high = bootstrap_interval(
-        numpy.arange(len(splits)),
-        lambda drawn: means[drawn, rng.integers(n, size=len(drawn))].mean(),
-        seed=seed,
-        n=n,
-    )
-    return Difference(mean, low, high, by_split)
+            means[i] += rng.choice(side, size=(n, len(side))).mean(axis=1)
+    ends: Tuple[Optional[float], Optional[float]] = (None, None)
+    if len(splits) > 1:
+
+        def statistic(drawn: numpy.ndarray) -> float:
+            return means[drawn, rng.integers(n, size=len(drawn))].mean()
+
+        ends = bootstrap_interval(range(len(splits)), statistic, seed, n)
+    return Difference(fmean(by_split.values()), *ends, by_split)

@@ -3,7 +3,7 @@
 import pytest
 import spacy
 
-from spacy_entlm.evaluation.colors import PALETTE, displacy_options, label_colors
+from spacy_entlm.evaluation.pages import PALETTE, displacy_options, label_colors
 
 DARK_TEXT = "#111111"
 

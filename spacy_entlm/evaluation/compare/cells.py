@@ -1,8 +1,8 @@
 """The cells of a comparison: what is trained and measured, each with its key."""
 
 import shutil
-from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from os.path import isfile
 from pathlib import Path
 from typing import Any, Collection, Dict, Iterable, List, NamedTuple, Optional
@@ -39,18 +39,10 @@ class CellName(NamedTuple):
         return " ".join(str(part) for part in self if part != "")
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A cell of the grid.
-
-    name (CellName): Its place.
-    key (str): Hash of all that its figures depend on: equal cells have equal keys.
-    training (str): The same for its training, which several methods may share.
-    method (Method): With all settings of the component.
-    backbone (str): A folder, or a name on the hub.
-    settings (Settings): Of the training.
-    label_words (Optional[Dict[str, List[str]]]): As given; None: from the examples.
-    """
+class Cell(NamedTuple):
+    """A cell of the grid. key: A hash of all that its figures depend on. training: The
+    same for its training, which several methods may share. method: With all settings of
+    the component. label_words: As given; None: from the examples."""
 
     name: CellName
     key: str
@@ -68,34 +60,29 @@ Job = List[Cell]
 def plan_cells(config: Comparison) -> List[Cell]:
     """List the cells of a comparison, those of a training beside each other.
 
-    config (Comparison): The comparison.
     RAISES (ValueError): If data, label words, a backbone's folder, a factory or a
         program are not there or cannot be used.
     """
     _hash_file.cache_clear()  # files may have changed
-    for method in config.methods:
-        _check_method(method, config.method(method))
+    for name, method in config.methods.items():
+        _check_method(name, method)
     cells = []
     for dataset, given in config.datasets.items():
         reader = DatasetReader(given)
         test_hash = hash_docs(reader.test_docs())
         for place in config.grid(dataset):
             data = [test_hash, hash_docs(reader.split(*place[:2]))]
+            varying = product(config.backbones, config.variants, config.methods)
             cells += [
                 _make_cell(config, CellName(dataset, *place, backbone, method, v), data)
-                for backbone in config.backbones
-                for v in config.variants
-                for method in config.methods
+                for backbone, v, method in varying
             ]
     return cells
 
 
 def make_jobs(cells: Iterable[Cell], done: Collection[str] = ()) -> List[Job]:
-    """Put together what one training serves; equal cells are computed once.
-
-    cells (Iterable[Cell]): All cells. done (Collection[str]): Keys that have a record.
-    RETURNS (List[Job]): In the order of the cells.
-    """
+    """Put together what one training serves, in the order of the cells; equal cells
+    are computed once. done (Collection[str]): Keys that have a record."""
     jobs: Dict[str, Job] = {}
     seen = set(done)
     for cell in cells:
@@ -125,7 +112,7 @@ def _check_method(name: str, method: Method) -> None:
 def _make_cell(config: Comparison, name: CellName, data: List[str]) -> Cell:
     """data: The hashes of test part and examples."""
     dataset, backbone = config.datasets[name.dataset], config.backbones[name.backbone]
-    method, variant = config.method(name.method), config.variants[name.variant]
+    method, variant = config.methods[name.method], config.variants[name.variant]
     settings = config.settings_of(variant)
     if settings.learn_rate is None:
         settings = settings.model_copy(update={"learn_rate": backbone.learn_rate})
@@ -134,14 +121,14 @@ def _make_cell(config: Comparison, name: CellName, data: List[str]) -> Cell:
     if method.external is not None:
         training = key = hash_value([*parts, _external_parts(method.external)])
         return Cell(name, key, training, method, backbone.path, settings, None)
+    template = variant.label_words or dataset.label_words
     words = None
-    if method.label_words:
-        words = _label_words(variant.label_words or dataset.label_words, name)
+    if method.label_words and template is not None:
+        words = _label_words(template, name)
     component = Config({"model": {"name": backbone.path}}).merge(method.config)
     if method.transitions and dataset.annotated is not None:
-        component = component.merge(
-            {"decoder": {"transitions": str(dataset.annotated)}}
-        )
+        decoder = {"transitions": str(dataset.annotated)}
+        component = component.merge({"decoder": decoder})
     component = component.merge(variant.component)
     method = method.model_copy(update={"config": dict(component)})
     # Names of files and of the backbone do not count, but what is in them.
@@ -156,16 +143,15 @@ def _make_cell(config: Comparison, name: CellName, data: List[str]) -> Cell:
     return Cell(name, key, training, method, backbone.path, settings, words)
 
 
-def _label_words(template: Optional[str], name: CellName) -> Optional[LabelWords]:
-    if template is None:
-        return None
+def _label_words(template: str, name: CellName) -> LabelWords:
     try:
-        return read_label_words(template.format_map(name._asdict()))
-    except (KeyError, IndexError) as error:
+        path = template.format_map(name._asdict())
+    except LookupError as error:
         raise DataError(
             f"cannot fill the file name {template!r}: its fields may be "
             "{dataset}, {shots}, {split} and {backbone}"
         ) from error
+    return read_label_words(path)
 
 
 def _external_parts(external: External) -> List[Any]:

@@ -5,14 +5,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Literal, Mapping, Optional, Tuple, Union
 
 import srsly
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from ...files.errors import DataError
 from ...files.text import read_bytes
@@ -29,18 +22,17 @@ PerShots = Union[List[int], Dict[int, List[int]]]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = {"extra": "forbid", "frozen": True}
 
 
 class Dataset(_Strict):
     """Where sentences come from.
 
     data: A folder with test.* and {K}shot/{split}.*, or train.* to sample from.
-    train, test: These files by name, in place of `data`.
-    limit: Test sentences, the first ones; None: all.
+    train, test: These files by name, in place of `data`. limit: First test sentences.
     min_words, keep_negatives: Of sampling, as the command `sample` takes them.
-    label_words: JSON file of label words, which may hold {dataset}, {shots}, {split}
-        and {backbone}; None: they are taken from the examples.
+    label_words: JSON file of label words, whose name may hold {dataset}, {shots},
+        {split} and {backbone}; None: they are taken from the examples.
     annotated: Text annotated with a lexicon, for transitions.
     shots, splits, seeds: In place of those of the comparison.
     """
@@ -60,8 +52,8 @@ class Dataset(_Strict):
 
     @model_validator(mode="after")
     def _has_sentences(self) -> "Dataset":
-        given = {name for name in ("data", "train", "test") if getattr(self, name)}
-        if given not in ({"data"}, {"train", "test"}):
+        given = [bool(path) for path in (self.data, self.train, self.test)]
+        if given not in ([True, False, False], [False, True, True]):
             raise ValueError(
                 "name either `data`, a folder, or two files, `train`, `test`"
             )
@@ -69,8 +61,7 @@ class Dataset(_Strict):
 
 
 class Backbone(_Strict):
-    """A masked LM: a folder, or a name on the hub; and the learning rate of the first
-    step, None for what suits it."""
+    """A masked LM (folder, or name on the hub); learn_rate: None for what suits it."""
 
     path: str
     learn_rate: Optional[float] = Field(default=None, gt=0)
@@ -86,8 +77,8 @@ class Settings(_Strict):
 
 
 class Variant(_Strict):
-    """What is done otherwise: the file of label words, settings of the training, and
-    settings of the component, eg {"model": {"label_row_bias": "zero"}}."""
+    """What is done otherwise: label words, settings of the training, settings of the
+    component, eg {"model": {"label_row_bias": "zero"}}."""
 
     label_words: Optional[str] = None
     settings: Dict[str, Any] = {}
@@ -95,13 +86,9 @@ class Variant(_Strict):
 
 
 class External(_Strict):
-    """A command as a method.
-
-    command: The program and its arguments, which may hold fields in braces; no shell
-        reads them. An argument that is "{labels}" becomes one for each class.
-    python: What "{python}" stands for, by default the Python of this run.
-    timeout: Seconds after which the command is ended.
-    """
+    """A command as a method: the program and its arguments, which may hold FIELDS in
+    braces (a "{labels}" by itself becomes one for each class); what "{python}" stands
+    for; and the seconds after which it is ended."""
 
     command: List[str] = Field(min_length=1)
     python: str = sys.executable
@@ -113,7 +100,7 @@ class External(_Strict):
         for argument in command:
             try:
                 argument.format_map(dict.fromkeys(FIELDS, ""))
-            except (KeyError, IndexError, ValueError) as error:
+            except (LookupError, ValueError) as error:
                 raise ValueError(
                     f"{argument!r}: {error} is no field (there are {', '.join(FIELDS)})"
                     "; a brace of its own is written twice"
@@ -131,8 +118,7 @@ class Method(_Strict):
     training: Methods that name the same one are trained once, and the weights go from
         the first to the others; None: its own.
     label_words: Whether it has label words.
-    transitions: Whether its decoder counts transitions, which then come from the
-        dataset's annotated text, if it has some.
+    transitions: Whether its decoder counts transitions in the dataset's annotated text.
     """
 
     factory: str = ""
@@ -171,14 +157,23 @@ class Comparison(_Strict):
     splits: PerShots = [1, 2, 3]
     seeds: PerShots = [1]
     backbones: Dict[str, Backbone] = Field(min_length=1)
-    methods: Dict[str, Optional[Method]] = Field(min_length=1)
+    methods: Dict[str, Method] = Field(min_length=1)
     settings: Settings = Settings()
     variants: Dict[str, Variant] = Field(default={"": Variant()}, min_length=1)
 
     @field_validator("methods", mode="before")
     @classmethod
-    def _may_be_a_list(cls, methods: Any) -> Any:
-        return dict.fromkeys(methods) if isinstance(methods, list) else methods
+    def _are_known(cls, given: Any) -> Any:
+        """Methods by name only, also in a list, are those above."""
+        if isinstance(given, list):
+            given = dict.fromkeys(given)
+        if not isinstance(given, dict):
+            return given
+        unknown = [x for x in given if given[x] is None and x not in METHODS]
+        if unknown:
+            known = ", ".join(METHODS)
+            raise ValueError(f"unknown method {unknown[0]!r}: choose from {known}")
+        return {x: METHODS[x] if own is None else own for x, own in given.items()}
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Comparison":
@@ -186,35 +181,19 @@ class Comparison(_Strict):
             self.grid(name)
         for variant in self.variants.values():
             self.settings_of(variant)
-        for name in self.methods:
-            self.method(name)
         return self
 
-    def method(self, name: str) -> Method:
-        """A method by its name. RAISES (ValueError): If it is not known."""
-        found = self.methods[name] or METHODS.get(name)
-        if found is None:
-            known = ", ".join(METHODS)
-            raise ValueError(f"unknown method {name!r}: choose from {known}")
-        return found
-
     def grid(self, name: str) -> List[Tuple[int, int, int]]:
-        """Shots, split and seed of each training of a dataset.
-
-        RAISES (ValueError): If splits or seeds are given by shots, but not for all.
-        """
+        """Shots, split and seed of each training of a dataset. RAISES (ValueError): If
+        splits or seeds are given by shots, but not for all."""
         dataset = self.datasets[name]
 
         def numbers(field: str, shots: int) -> List[int]:
             value = getattr(dataset, field) or getattr(self, field)
-            if isinstance(value, list):
-                return value
-            if shots not in value:
-                given = ", ".join(map(str, value))
-                raise ValueError(
-                    f"{name}: {field} are given for K = {given}, but not for {shots}"
-                )
-            return value[shots]
+            if isinstance(value, dict) and shots not in value:
+                given = f"given for K = {', '.join(map(str, value))}"
+                raise ValueError(f"{name}: {field} are {given}, but not for {shots}")
+            return value[shots] if isinstance(value, dict) else value
 
         return [
             (shots, split, seed)
@@ -225,9 +204,7 @@ class Comparison(_Strict):
 
     def settings_of(self, variant: Variant) -> Settings:
         """The settings of a variant. RAISES (ValueError): If one is wrong."""
-        return Settings.model_validate(
-            {**self.settings.model_dump(), **variant.settings}
-        )
+        return Settings(**{**self.settings.model_dump(), **variant.settings})
 
 
 def read_config(path: Path, overrides: Mapping[str, Any] = {}) -> Comparison:
@@ -236,8 +213,7 @@ def read_config(path: Path, overrides: Mapping[str, Any] = {}) -> Comparison:
     path (Path): The file. Paths in it are those of the current folder.
     overrides (Mapping[str, Any]): Values by dotted name ("datasets.conll03.limit") in
         place of the file's.
-    RAISES (DataError): If the file cannot be read, or a value in it is wrong; the
-        message names all of these.
+    RAISES (DataError): If it cannot be read, or values in it are wrong: names all.
     """
     content = read_bytes(path)
     try:
@@ -251,8 +227,7 @@ def read_config(path: Path, overrides: Mapping[str, Any] = {}) -> Comparison:
     try:
         return Comparison.model_validate(data)
     except ValidationError as error:
-        problems = "; ".join(_describe(problem) for problem in error.errors())
-        raise DataError(f"{problems} ({DOCS})", path=path) from error
+        raise DataError(f"{describe(error)} ({DOCS})", path=path) from error
 
 
 def _override(data: Dict[str, Any], name: str, value: Any) -> None:
@@ -265,11 +240,15 @@ def _override(data: Dict[str, Any], name: str, value: Any) -> None:
     data[last] = value
 
 
-def _describe(problem: Any) -> str:
-    place, given = ".".join(map(str, problem["loc"])), problem["input"]
-    message = problem["msg"].removeprefix("Value error, ")
-    if problem["type"] == "extra_forbidden":
-        message = "there is no such setting"
-    elif not isinstance(given, (dict, list)):
-        message += f", not {given!r}"
-    return f"{place}: {message}" if place else message
+def describe(error: ValidationError) -> str:
+    """All that is wrong, in one line."""
+    problems = []
+    for problem in error.errors():
+        place, given = ".".join(map(str, problem["loc"])), problem["input"]
+        message = problem["msg"].removeprefix("Value error, ")
+        if problem["type"] == "extra_forbidden":
+            message = "there is no such setting"
+        elif not isinstance(given, (dict, list)):
+            message += f", not {given!r}"
+        problems.append(f"{place}: {message}" if place else message)
+    return "; ".join(problems)

@@ -32,25 +32,20 @@ class DatasetReader:
         self._read = lru_cache(maxsize=None)(lambda path: read_docs(path, self.nlp)[0])
 
     def test_docs(self) -> List[Doc]:
-        """The test sentences (List[Doc]).
-
-        RAISES (DataError): If there are none, or they cannot be read.
-        """
+        """The test sentences. RAISES (DataError): If there are none to be read."""
         path = self.config.test or find_part(self._folder, "test", EXTENSIONS)
         if path is None:
             raise DataError("has no test.*: add it", path=self._folder)
         docs: List[Doc] = self._read(path)[: self.config.limit]
         if not any(doc.ents for doc in docs):
-            raise DataError(
-                f"no entity in {len(docs)} test sentences: raise the limit", path=path
-            )
+            text = f"no entity in {len(docs)} test sentences: raise the limit"
+            raise DataError(text, path=path)
         return docs
 
     def split(self, shots: int, split: int) -> List[Doc]:
         """The examples of a split: those of {K}shot/{split}.*, or a sample drawn with
         the split as its seed.
 
-        shots (int): K. split (int): Number of the split.
         RAISES (DataError): If they cannot be read or drawn, or a class of the test part
             has no example.
         """
@@ -58,19 +53,12 @@ class DatasetReader:
         drawn = find_part(folder / f"{shots}shot", str(split), EXTENSIONS)
         path = config.train or drawn or find_part(folder, "train", EXTENSIONS)
         if path is None:
-            raise DataError(
-                f"has neither {shots}shot/{split}.* nor train.* to sample from",
-                path=folder,
-            )
+            text = f"has neither {shots}shot/{split}.* nor train.* to sample from"
+            raise DataError(text, path=folder)
         docs: List[Doc] = self._read(path)
         if path != drawn:
-            docs = sample_exact(
-                docs,
-                shots,
-                seed=split,
-                keep_negatives=config.keep_negatives,
-                min_words=config.min_words,
-            )
+            options = config.model_dump(include={"keep_negatives", "min_words"})
+            docs = sample_exact(docs, shots, seed=split, **options)
         known = count_entities(docs)
         missing = [x for x in count_entities(self.test_docs()) if x not in known]
         if missing:

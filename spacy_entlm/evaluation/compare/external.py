@@ -15,7 +15,7 @@ from spacy.tokens import Doc, Span
 from ...corpus.tags import OUTSIDE, doc_to_tags, find_prefixed, tags_to_entities
 from ...files.errors import DataError
 from ...files.json_lines import dump_line, read_json, read_objects
-from .config import External
+from .config import External, describe
 
 FORM = '{"text": [...], "label": [...]}'
 # Of what a command printed, in the message when it fails.
@@ -49,14 +49,13 @@ def run_external(
     """
     labels = sorted({ent.label_ for doc in examples for ent in doc.ents})
     with tempfile.TemporaryDirectory(prefix="entlm-") as name:
-        folder = Path(name)
         names = ("train", "test", "predictions", "report")
-        files = {field: folder / f"{field}.jsonl" for field in names}
+        files = {field: Path(name) / f"{field}.jsonl" for field in names}
         _write(files["train"], examples, [doc_to_tags(doc) for doc in examples])
         _write(files["test"], bare, [[OUTSIDE] * len(doc) for doc in bare])
         values = {**fields, **files, "python": external.python}
         arguments = _fill(external.command, values, labels)
-        seconds = _run(arguments, external, folder / "output.txt")
+        seconds = _run(arguments, external, Path(name) / "output.txt")
         _read_predictions(files["predictions"], bare, labels)
         told: Any = {"seconds_train": seconds, "seconds_test": None}
         if files["report"].is_file():
@@ -64,13 +63,11 @@ def run_external(
     try:
         return CommandReport.model_validate(told)
     except ValidationError as error:
-        problem = error.errors()[0]
-        place = ".".join(map(str, problem["loc"]))
-        raise DataError(f"the command's report: {place}: {problem['msg']}") from error
+        raise DataError(f"the command's report: {describe(error)}") from error
 
 
 def _fill(
-    command: Sequence[str], values: Mapping[str, Any], labels: Sequence[str]
+    command: Sequence[str], values: Mapping[str, Any], labels: List[str]
 ) -> List[str]:
     arguments: List[str] = []
     for argument in command:
@@ -90,7 +87,7 @@ def _write(path: Path, docs: Sequence[Doc], tags: Sequence[List[str]]) -> None:
 
 def _run(arguments: List[str], external: External, output: Path) -> float:
     """Run a command to its end; gives the seconds."""
-    start = time.perf_counter()
+    start, problem = time.perf_counter(), ""
     with output.open("wb") as file_:
         # A session of its own, so that what it starts ends with it.
         process = subprocess.Popen(
@@ -101,7 +98,6 @@ def _run(arguments: List[str], external: External, output: Path) -> float:
             env=_environment(external),
             start_new_session=True,
         )
-        problem = ""
         try:
             if status := process.wait(external.timeout):
                 problem = f"ended with status {status}"
@@ -129,13 +125,13 @@ def _environment(external: External) -> Dict[str, str]:
 
     own = OWN_PYTHON if "python" in external.model_fields_set else ()
     environment = {name: v for name, v in os.environ.items() if name not in own}
-    environment["OMP_NUM_THREADS"] = str(torch.get_num_threads())
     device = ""
     if get_current_ops().device_type == "gpu":
         number = torch.cuda.current_device()
         visible = [d for d in os.getenv("CUDA_VISIBLE_DEVICES", "").split(",") if d]
         device = visible[number] if visible else str(number)
-    return {**environment, "CUDA_VISIBLE_DEVICES": device}
+    threads = str(torch.get_num_threads())
+    return {**environment, "OMP_NUM_THREADS": threads, "CUDA_VISIBLE_DEVICES": device}
 
 
 def _read_predictions(path: Path, bare: List[Doc], labels: Sequence[str]) -> None:
@@ -148,28 +144,28 @@ def _read_predictions(path: Path, bare: List[Doc], labels: Sequence[str]) -> Non
             f"the predictions have {len(entries)} lines, the test part has {len(bare)} "
             "sentences"
         )
-    tags = [_tags(number, *x) for number, x in enumerate(zip(entries, bare), 1)]
-    prefixed = find_prefixed(tag for line in tags for tag in line)
-    for number, (doc, line) in enumerate(zip(bare, tags), 1):
+    place = Path(path.name)
+    for number, (entry, doc) in enumerate(zip(entries, bare), 1):
+        if problem := _problem(entry, [token.text for token in doc]):
+            raise DataError(problem, path=place, line=number)
+    prefixed = find_prefixed(tag for entry in entries for tag in entry["label"])
+    for number, (entry, doc) in enumerate(zip(entries, bare), 1):
         try:
-            spans = tags_to_entities(line, prefixed).spans
-            if unknown := {label for _, _, label in spans} - set(labels):
-                known = ", ".join(labels)
-                raise ValueError(f"{min(unknown)!r} has no example; there are {known}")
+            spans = tags_to_entities(entry["label"], prefixed).spans
         except ValueError as error:
-            raise DataError(f"the predictions, line {number}: {error}") from error
+            raise DataError(str(error), path=place, line=number) from error
+        if unknown := {label for _, _, label in spans} - set(labels):
+            text = f"{min(unknown)!r} has no example; there are {', '.join(labels)}"
+            raise DataError(text, path=place, line=number)
         doc.set_ents([Span(doc, *span) for span in spans])
 
 
-def _tags(number: int, entry: Dict[str, Any], doc: Doc) -> List[str]:
-    words, tags = [token.text for token in doc], entry.get("label")
-    place = f"the predictions, line {number}"
+def _problem(entry: Dict[str, Any], words: List[str]) -> str:
+    """What is wrong with a line of predictions, if anything."""
+    tags = entry.get("label")
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-        raise DataError(f'{place}: "label" is no list of tags')
+        return '"label" is no list of tags'
     if len(tags) != len(words):
-        raise DataError(
-            f"{place}: {len(tags)} tags for {len(words)} words: write one for each"
-        )
-    if entry.get("text", words) != words:
-        raise DataError(f"{place}: other words than those of the test part")
-    return tags
+        return f"{len(tags)} tags for {len(words)} words: write one for each"
+    same = entry.get("text", words) == words
+    return "" if same else "other words than those of the test part"

@@ -2,7 +2,7 @@
 Markdown, and as CSV and JSON."""
 
 from pathlib import Path
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence
 
 import pandas
 
@@ -22,18 +22,21 @@ FILES = (PAGE, MARKDOWN, JSON, *(f"{part}.csv" for part in PARTS))
 # What splits and seeds are taken together for.
 GROUP = ["dataset", "shots", "backbone", "method", "variant"]
 DEFAULT_BASELINE = "method=bert_tagger"
+SCORE_NOTE = (
+    "Mean (standard deviation) over {}. Neighbouring entities of one class count as "
+    "one; f1_bio in scores.csv counts them as annotated."
+)
+DIFFERENCE_NOTE = (
+    "Means over splits, with 95 % intervals (low, high) from a bootstrap over splits "
+    "and the seeds in them. Few splits make them too narrow."
+)
+TIME_NOTE = "Medians; methods that share a training have its seconds."
 PERCENT = 100
 DIGITS = 4
 
-
-class Table(NamedTuple):
-    """A table of texts, for people; names (int): columns that are no numbers."""
-
-    title: str
-    head: List[str]
-    rows: List[List[str]]
-    names: int
-    note: str
+# For people: "title", "head", "rows" of texts, "note", and the number of columns that
+# are "names".
+Table = Dict[str, Any]
 
 
 def check_report(
@@ -41,27 +44,25 @@ def check_report(
 ) -> None:
     """Check before long work that a report can be written.
 
-    config (Comparison): What is compared. folder, baselines: As in `write_report`.
+    folder, baselines: As in `write_report`.
     RAISES (DataError): If a baseline is no field or not in the config, or the folder
         has a report of something else.
     """
     fields = ("method", "variant", "backbone")
-    known = {field: list(getattr(config, f"{field}s")) for field in fields}
     for baseline in baselines or ():
         name, _, value = baseline.partition("=")
-        if name not in known:
+        if name not in fields:
             raise DataError(
                 f"--baseline is FIELD=VALUE with a field of {', '.join(fields)}, not "
                 f"{baseline!r}"
             )
-        if value not in known[name]:
-            there = ", ".join(known[name])
-            raise DataError(f"no {name} is {value!r}: there is {there}")
+        known = getattr(config, f"{name}s")
+        if value not in known:
+            raise DataError(f"no {name} is {value!r}: there is {', '.join(known)}")
     for path in (folder / name for name in FILES):
         if path.exists() and not (folder / RECORDS_FILE).exists():
-            raise DataError(
-                "exists, but no records beside it: choose another folder", path=path
-            )
+            text = "exists, but no records beside it: choose another folder"
+            raise DataError(text, path=path)
 
 
 def write_report(
@@ -84,20 +85,18 @@ def write_report(
     if not result.records:
         raise DataError("no training has a record yet: nothing to report", path=folder)
     frame = to_frame(result.records)
+    scores = score_frame(frame)
     differences = difference_frame(frame, baselines, seed=seed)
-    frames = (score_frame(frame), differences, class_frame(result.records))
-    parts = dict(zip(PARTS, frames))
+    parts = dict(zip(PARTS, (scores, differences, class_frame(result.records))))
     # What tells methods apart.
     varying = [field for field in ("variant", "backbone") if frame[field].nunique() > 1]
     names = ["method", *varying]
-    makers = (_score_table, _difference_table, _class_table)
-    tables = [make(part, names) for make, part in zip(makers, frames) if len(part)]
-    tables.append(_time_table(frames[0], names))
+    tables = _tables(parts, names)
     notes = _notes(result)
-    values: Dict[str, Any] = {"title": title, "tables": tables, "notes": notes}
-    figures = _draw(frames[0], names) if has_matplotlib() else []
+    figures = _draw(scores, names) if has_matplotlib() else []
+    values = {"title": title, "tables": tables, "notes": notes, "figures": figures}
     for name, template in ((PAGE, "compare.html"), (MARKDOWN, "compare.md")):
-        page = render_page(template, **values, figures=figures, how_to_get=HOW_TO_GET)
+        page = render_page(template, **values, how_to_get=HOW_TO_GET)
         replace_file(folder / name, page.encode("utf8"))
     summary: Dict[str, Any] = {"title": title, "notes": notes}
     for name, part in parts.items():
@@ -105,7 +104,7 @@ def write_report(
         # None where pandas has NaN, which is no JSON.
         summary[name] = part.astype(object).where(part.notna(), None).to_dict("records")
     replace_file(folder / JSON, dump_json(summary))
-    return [" | ".join(row) for row in (tables[0].head, *tables[0].rows)] + notes
+    return [" | ".join(row) for row in (tables[0]["head"], *tables[0]["rows"])] + notes
 
 
 def _notes(result: Result) -> List[str]:
@@ -122,33 +121,26 @@ def _notes(result: Result) -> List[str]:
 
 def to_frame(records: Sequence[Record]) -> pandas.DataFrame:
     """The figures of each cell; scores are percent."""
-    frame = pandas.DataFrame(
-        records, columns=[*GROUP, "split", "seed", "seconds_train", "seconds_test"]
-    )
-    for name, gold, key in (
-        *(("f1", "io", "f"), ("precision", "io", "p"), ("recall", "io", "r")),
-        ("f1_bio", "bio", "f"),
-    ):
-        frame[name] = [PERCENT * record[gold][key] for record in records]
+    columns = [*GROUP, "split", "seed", "seconds_train", "seconds_test"]
+    frame = pandas.DataFrame(records, columns=columns)
+    for name, key in (("f1", "f"), ("precision", "p"), ("recall", "r")):
+        frame[name] = [PERCENT * record["io"][key] for record in records]
+    frame["f1_bio"] = [PERCENT * record["bio"]["f"] for record in records]
     return frame
 
 
 def score_frame(frame: pandas.DataFrame) -> pandas.DataFrame:
-    """Means over splits and seeds, with the standard deviation of F1 (0 for a single
-    training), and medians of seconds.
-
-    frame (DataFrame): From `to_frame`.
-    """
+    """Means of what `to_frame` gives over splits and seeds, with the standard deviation
+    of F1 (0 for a single training), and medians of seconds."""
+    means = {name: (name, "mean") for name in ("precision", "recall", "f1_bio")}
+    medians = {name: (name, "median") for name in ("seconds_train", "seconds_test")}
     found = frame.groupby(GROUP, sort=False).agg(
         trainings=("f1", "size"),
         splits=("split", "nunique"),
         f1=("f1", "mean"),
         deviation=("f1", "std"),
-        precision=("precision", "mean"),
-        recall=("recall", "mean"),
-        f1_bio=("f1_bio", "mean"),
-        seconds_train=("seconds_train", "median"),
-        seconds_test=("seconds_test", "median"),
+        **means,
+        **medians,
     )
     return found.fillna({"deviation": 0.0}).round(DIGITS).reset_index()
 
@@ -190,65 +182,53 @@ def difference_frame(
             other = (*group[:i], value, *group[i + 1 :])
             if other == group or other not in groups:
                 continue
-            found = paired_difference(scores, groups[other], seed=seed)
-            if found is not None:
+            if found := paired_difference(scores, groups[other], seed=seed):
                 splits = ", ".join(f"{d:+.1f}" for d in found.by_split.values())
                 rows.append([*group, baseline, *found[:3], splits])
     columns = [*GROUP, "against", "difference", "low", "high", "by split"]
     return pandas.DataFrame(rows, columns=columns).round(DIGITS)
 
 
-def _table(title: str, frame: pandas.DataFrame, note: str = "") -> Table:
-    """frame: Texts, whose index are the names."""
-    flat = frame.reset_index().astype(object).fillna(NOTHING).astype(str)
-    rows = flat.to_numpy().tolist()
-    return Table(title, list(map(str, flat.columns)), rows, frame.index.nlevels, note)
+def _tables(parts: Dict[str, pandas.DataFrame], names: List[str]) -> List[Table]:
+    """What people see of the parts. names: The columns that tell methods apart."""
+    scores, differences, classes = (parts[name] for name in PARTS)
+    index = ["dataset", "shots", *names]
+    tables = [_score_table(scores, names)]
+    if len(differences):
+        texts = differences.set_index([*index, "against"])
+        texts = texts[["difference", "low", "high", "by split"]].map(
+            lambda x: f"{x:+.2f}" if isinstance(x, float) and x == x else x
+        )
+        tables.append(_table("Paired differences of F1", texts, DIFFERENCE_NOTE))
+    if len(classes):
+        texts = classes.assign(f1=classes["f1"].map("{:.2f}".format))
+        wide = texts.pivot_table("f1", index, "class", "first", sort=False)
+        tables.append(_table("F1 by class", wide))
+    seconds = scores.set_index(index)[["seconds_train", "seconds_test"]].round(1)
+    tables.append(_table("Seconds of training and prediction", seconds, TIME_NOTE))
+    return tables
 
 
 def _score_table(scores: pandas.DataFrame, names: List[str]) -> Table:
-    texts = [
-        f"{f1:.2f} ({sd:.2f})" for f1, sd in zip(scores["f1"], scores["deviation"])
-    ]
+    both = zip(scores["f1"], scores["deviation"])
+    texts = [f"{f1:.2f} ({deviation:.2f})" for f1, deviation in both]
     sizes = scores["trainings"]
     over = f"{sizes[0]} trainings, {scores['splits'].max()} splits"
     if sizes.nunique() > 1:
         texts = [f"{text} n={size}" for text, size in zip(texts, sizes)]
         over = "n trainings"
     place = scores["dataset"] + ", K = " + scores["shots"].astype(str)
-    named = scores.assign(text=texts, place=place).set_index(names)
-    wide = named.pivot_table("text", named.index.names, "place", "first", sort=False)
-    note = (
-        f"Mean (standard deviation) over {over}. Neighbouring entities of one class "
-        "count as one; f1_bio in scores.csv counts them as annotated."
-    )
-    return _table("F1", wide, note)
+    named = scores.assign(text=texts, place=place)
+    wide = named.pivot_table("text", names, "place", "first", sort=False)
+    return _table("F1", wide, SCORE_NOTE.format(over))
 
 
-def _difference_table(differences: pandas.DataFrame, names: List[str]) -> Table:
-    named = differences.set_index(["dataset", "shots", *names, "against"])
-    numbers = named[["difference", "low", "high"]].map(
-        lambda value: NOTHING if pandas.isna(value) else f"{value:+.2f}"
-    )
-    note = (
-        "Means over splits, with 95 % intervals (low, high) from a bootstrap over "
-        "splits and the seeds in them. Few splits make them too narrow."
-    )
-    texts = numbers.assign(**{"by split": named["by split"]})
-    return _table("Paired differences of F1", texts, note)
-
-
-def _class_table(classes: pandas.DataFrame, names: List[str]) -> Table:
-    texts = classes.assign(f1=classes["f1"].map("{:.2f}".format))
-    index = ["dataset", "shots", *names]
-    wide = texts.pivot_table("f1", index, "class", "first", sort=False)
-    return _table("F1 by class", wide)
-
-
-def _time_table(scores: pandas.DataFrame, names: List[str]) -> Table:
-    named = scores.set_index(["dataset", "shots", *names])
-    seconds = named[["seconds_train", "seconds_test"]].round(1)
-    note = "Medians; methods that share a training have its seconds."
-    return _table("Seconds of training and prediction", seconds, note)
+def _table(title: str, frame: pandas.DataFrame, note: str = "") -> Table:
+    """frame: Texts, whose index are the names."""
+    flat = frame.reset_index().astype(object).fillna(NOTHING).astype(str)
+    head, rows = list(map(str, flat.columns)), flat.to_numpy().tolist()
+    table = {"title": title, "head": head, "rows": rows, "note": note}
+    return {**table, "names": frame.index.nlevels}
 
 
 def _draw(scores: pandas.DataFrame, names: List[str]) -> List[Any]:

@@ -1,7 +1,7 @@
 """Run a comparison: plan, train what has no record yet, write records."""
 
 from pathlib import Path
-from typing import Callable, List, NamedTuple, Sequence
+from typing import Any, Callable, List, NamedTuple, Sequence
 
 from tqdm import tqdm
 
@@ -19,9 +19,9 @@ FIELDS = ("key", *CellName._fields, "io", "bio", "seconds_train", "seconds_test"
 
 
 class Result(NamedTuple):
-    """records: One for each cell that has one, in the order of the cells, under its
-    name. n_cells: How many there are. n_unused: Records of other data or settings.
-    errors: One line per training that failed."""
+    """The records of the cells that have one, in their order and under their names; how
+    many cells there are, and records of other data or settings; and a line on each
+    training that failed."""
 
     records: List[Record]
     n_cells: int
@@ -39,7 +39,6 @@ def run_comparison(
 ) -> Result:
     """Run every cell that the folder has no record of.
 
-    config (Comparison): The comparison.
     folder (Path): Where records.jsonl is, or will be.
     n_processes (int): Trainings at a time; the cores are divided between them.
     gpus (Sequence[int]): Devices, taken in turn; none: the CPU.
@@ -58,13 +57,11 @@ def run_comparison(
             f"{n_new} to do in {len(jobs)} trainings"
         )
         errors = []
-        outcomes = run_jobs(
-            jobs, config.datasets, folder, n_processes=n_processes, gpus=gpus
-        )
+        options: Any = {"n_processes": n_processes, "gpus": gpus}
+        outcomes = run_jobs(jobs, config.datasets, folder, **options)
         # smoothing=0: short and long trainings take turns. No bar but on a terminal.
-        for outcome in tqdm(
-            outcomes, total=len(jobs), unit="training", smoothing=0, disable=None
-        ):
+        form: Any = {"unit": "training", "smoothing": 0, "disable": None}
+        for outcome in tqdm(outcomes, total=len(jobs), **form):
             if outcome.error:
                 errors.append(f"{outcome.job[0].name}: {outcome.error}")
                 with (folder / ERRORS_FILE).open("a", encoding="utf8") as file_:
@@ -76,9 +73,8 @@ def run_comparison(
 
 
 def read_result(config: Comparison, folder: Path) -> Result:
-    """The records of a comparison as they are now; a run may go on at the same time.
+    """The records in a folder as they are now; a run may go on at the same time.
 
-    config (Comparison), folder (Path): As in `run_comparison`.
     RAISES (ValueError): If there are none, or other ones.
     """
     path = folder / RECORDS_FILE
@@ -89,21 +85,15 @@ def read_result(config: Comparison, folder: Path) -> Result:
 
 def _check_records(records: List[Record], path: Path) -> List[Record]:
     for number, record in enumerate(records, 1):
-        if missing := [field for field in FIELDS if field not in record]:
-            raise DataError(
-                f"a record without {', '.join(missing)}: remove the line",
-                path=path,
-                line=number,
-            )
+        if missing := ", ".join(x for x in FIELDS if x not in record):
+            text = f"a record without {missing}: remove the line"
+            raise DataError(text, path=path, line=number)
     return records
 
 
 def _result(cells: List[Cell], records: List[Record], errors: List[str]) -> Result:
     by_key = {record["key"]: record for record in records}
-    found = [
-        {**by_key[cell.key], **cell.name._asdict()}
-        for cell in cells
-        if cell.key in by_key
-    ]
-    unused = set(by_key) - {cell.key for cell in cells}
+    there = [cell for cell in cells if cell.key in by_key]
+    found = [{**by_key[cell.key], **cell.name._asdict()} for cell in there]
+    unused = by_key.keys() - {cell.key for cell in cells}
     return Result(found, len(cells), len(unused), errors)

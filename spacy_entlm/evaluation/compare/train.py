@@ -27,11 +27,8 @@ DIGITS = 3
 
 
 def run_job(job: Job, reader: DatasetReader) -> List[Record]:
-    """Train once, measure every cell.
-
-    job (List[Cell]): The cells. reader (DatasetReader): Of their dataset.
-    RETURNS (List[Record]): Their records.
-    """
+    """Train once, measure every cell of a job; gives their records. reader
+    (DatasetReader): Of their dataset."""
     first, lang = job[0], reader.config.lang
     examples = reader.split(first.name.shots, first.name.split)
     gold = reader.test_docs()
@@ -43,46 +40,36 @@ def run_job(job: Job, reader: DatasetReader) -> List[Record]:
         times = told.seconds_train, told.seconds_test
         record = _record(first, examples, gold, bare, *times)
         return [{**record, "external_versions": told.versions}]
-    start = time.perf_counter()
-    trained = _train(first, examples, lang)
-    seconds_train = time.perf_counter() - start
-    records = []
+    records: List[Record] = []
+    trained, seconds_train = None, 0.0
     for cell in job:
-        nlp = trained if cell is first else _adopt(cell, trained, examples, lang)
+        start = time.perf_counter()
+        nlp = spacy.blank(lang)
+        pipe: Any = nlp.add_pipe(cell.method.factory, config=cell.method.config)
+        if trained is None:
+            settings = {**cell.settings.model_dump(), "seed": cell.name.seed}
+            spacy_entlm.train(nlp, examples, label_words=cell.label_words, **settings)
+            trained, seconds_train = pipe, time.perf_counter() - start
+        else:
+            _adopt(cell, nlp, pipe, trained, examples)
         start = time.perf_counter()
         copies = (unannotated(doc, nlp.vocab) for doc in gold)
         predicted = list(nlp.pipe(copies, batch_size=PREDICT_BATCH))
         times = seconds_train, time.perf_counter() - start
-        words = _component(nlp).label_data if cell.method.label_words else None
+        words = pipe.label_data if cell.method.label_words else None
         record = _record(cell, examples, gold, predicted, *times)
         records.append({**record, "label_words": words})
     return records
 
 
-def _train(cell: Cell, examples: List[Doc], lang: str) -> Language:
-    nlp = spacy.blank(lang)
-    nlp.add_pipe(cell.method.factory, config=cell.method.config)
-    settings = cell.settings.model_dump()
-    words, seed = cell.label_words, cell.name.seed
-    spacy_entlm.train(nlp, examples, label_words=words, seed=seed, **settings)
-    return nlp
-
-
-def _adopt(cell: Cell, trained: Language, examples: List[Doc], lang: str) -> Language:
-    """A pipeline of a cell's method with the weights of another method."""
-    nlp = spacy.blank(lang)
-    pipe: Any = nlp.add_pipe(cell.method.factory, config=cell.method.config)
+def _adopt(
+    cell: Cell, nlp: Language, pipe: Any, trained: Any, examples: List[Doc]
+) -> None:
+    """Give a method's component the weights of another method's."""
     data = [Example(unannotated(doc, nlp.vocab), doc) for doc in examples]
     given = {"label_words": cell.label_words} if cell.method.label_words else {}
     pipe.initialize(lambda: data, nlp=nlp, **given)
-    exclude = ["decoder"]
-    pipe.from_bytes(_component(trained).to_bytes(exclude=exclude), exclude=exclude)
-    return nlp
-
-
-def _component(nlp: Language) -> Any:
-    """The component that finds the entities."""
-    return nlp.get_pipe(nlp.pipe_names[-1])
+    pipe.from_bytes(trained.to_bytes(exclude=["decoder"]), exclude=["decoder"])
 
 
 def _record(
@@ -95,7 +82,7 @@ def _record(
 ) -> Record:
     import torch
 
-    scores = score_entities([Example(x, doc) for x, doc in zip(predicted, gold)])
+    scores = score_entities(map(Example, predicted, gold))
     versions = {name: version(name) for name in DISTRIBUTIONS}
     return {
         "key": cell.key,

@@ -32,11 +32,7 @@ class Outcome(NamedTuple):
 
 
 def check_gpus(gpus: Sequence[int]) -> None:
-    """Check that GPUs can be used.
-
-    gpus (Sequence[int]): Their numbers.
-    RAISES (DataError): If one is not there, or cupy is not.
-    """
+    """RAISES (DataError): If a GPU of these numbers is not there, or cupy is not."""
     if not gpus:
         return
     import torch
@@ -62,11 +58,9 @@ def run_jobs(
 ) -> Iterator[Outcome]:
     """Run each job in a process of its own, which leaves nothing behind.
 
-    jobs (Sequence[List[Cell]]): What to do, in this order.
-    datasets (Dict[str, Dataset]): Where their sentences are.
+    datasets (Dict[str, Dataset]): Where the sentences of the jobs are.
     folder (Path): Where log-1.txt, log-2.txt... tell what the processes print.
-    n_processes (int): Processes at a time; the cores are divided between them.
-    gpus (Sequence[int]): Devices, taken in turn; none: the CPU.
+    n_processes, gpus: As in `run_comparison`.
     YIELDS (Outcome): As jobs get done. A process that dies spoils its job only.
     """
     import torch
@@ -144,16 +138,14 @@ def _work(
     except KeyboardInterrupt:
         return
     except Exception as error:
-        reason = " ".join(str(error).split())
-        details = traceback.format_exc()
-        pipe.send(([], f"{type(error).__name__}: {reason}", details))
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        pipe.send(([], reason, traceback.format_exc()))
 
 
 def _end_with_parent() -> None:
     """End this process when the one that started it is gone, also amid a training: a
     run that was killed must not go on where nobody takes its records."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
+    parent: Any = multiprocessing.parent_process()
     wait([parent.sentinel])
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(GRACE_SECONDS)

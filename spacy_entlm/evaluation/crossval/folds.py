@@ -10,11 +10,8 @@ N_PARTS = 4
 
 
 class Training(NamedTuple):
-    """A training of the cross-validation.
-
-    repeat, fold (int): From 0. part (int): Quarters of the training sentences, 1 to 4.
-    seed (int): Of the training. train, test (Tuple[int, ...]): Numbers of sentences.
-    """
+    """A training of the cross-validation: repeat and fold (from 0), quarters of the
+    training sentences (1 to 4), its seed, and the numbers of sentences."""
 
     repeat: int
     fold: int
@@ -24,20 +21,11 @@ class Training(NamedTuple):
     test: Tuple[int, ...]
 
 
-def entity_classes(docs: Sequence[Doc]) -> List[str]:
-    """The classes of the entities, in the order of the alphabet."""
-    return sorted({ent.label_ for doc in docs for ent in doc.ents})
-
-
 def entity_matrix(docs: Sequence[Doc]) -> numpy.ndarray:
-    """Entities by sentence and class.
-
-    docs (Sequence[Doc]): Annotated sentences.
-    RETURNS: int64 (n_sentences, n_classes + 1); the last column is 1 for a sentence
-        without entities, so that these are spread too.
-    """
-    classes = entity_classes(docs)
+    """Entities by sentence and class, int64 (n_sentences, n_classes + 1); the last
+    column is 1 for a sentence without entities, so that these are spread too."""
     by_doc = [[ent.label_ for ent in doc.ents] for doc in docs]
+    classes = sorted(set().union(*by_doc))
     counts = [[labels.count(x) for x in classes] + [not labels] for labels in by_doc]
     return numpy.array(counts, dtype="int64")
 
@@ -65,11 +53,8 @@ def make_folds(counts: numpy.ndarray, n_folds: int, *, seed: int) -> List[List[i
         growth = ((2 * sums + counts[i]) * counts[i] * weights).sum(axis=1)
         n_full = sum(len(fold) > smallest for fold in folds)
         largest = smallest + (n_full < n_larger)
-        _, _, best = min(
-            (growth[k], len(fold), k)
-            for k, fold in enumerate(folds)
-            if len(fold) < largest
-        )
+        open_ = [k for k in range(n_folds) if len(folds[k]) < largest]
+        best = min(open_, key=lambda k: (growth[k], len(folds[k])))
         folds[best].append(i)
         sums[best] += counts[i]
     return [sorted(fold) for fold in folds]
@@ -78,14 +63,13 @@ def make_folds(counts: numpy.ndarray, n_folds: int, *, seed: int) -> List[List[i
 def plan_trainings(
     counts: numpy.ndarray, *, n_folds: int, n_repeats: int, seed: int, curve: bool
 ) -> List[Training]:
-    """List the trainings of a cross-validation.
+    """List the trainings of a cross-validation, on whole training parts before others.
 
     counts: int64 (n_sentences, n_columns), from `entity_matrix`.
     n_folds (int): Parts, each of which is held out once. n_repeats (int): Divisions
         into folds, each with a seed of its own. seed (int): Of the first division.
     curve (bool): Whether to train on 1/4, 1/2 and 3/4 of each training part too, each
         of which holds the one before.
-    RETURNS (List[Training]): Those on whole training parts before the others.
     """
     trainings: List[Training] = []
     for repeat in range(n_repeats):
@@ -96,9 +80,9 @@ def plan_trainings(
             if curve and len(train) >= N_PARTS:
                 quarters = make_folds(counts[train], N_PARTS, seed=own)
             for missing in range(len(quarters)):
-                rows = sum(quarters[: len(quarters) - missing], [])
-                some = tuple(train[sorted(rows)].tolist())
-                part = N_PARTS - missing
-                trainings.append(Training(repeat, fold, part, own, some, tuple(test)))
+                rows = sorted(sum(quarters[: len(quarters) - missing], []))
+                some = tuple(train[rows].tolist())
+                place = (repeat, fold, N_PARTS - missing, own)
+                trainings.append(Training(*place, some, tuple(test)))
     # The order within equals stays.
     return sorted(trainings, key=lambda training: training.part < N_PARTS)

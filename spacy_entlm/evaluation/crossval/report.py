@@ -3,42 +3,36 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, List, Mapping, Optional, Sequence
+from typing import Any, List, Mapping, Sequence
 
 from markupsafe import Markup
 
 from ...files.errors import DataError
-from ..colors import label_colors
 from ..figures import HOW_TO_GET, as_svg, has_matplotlib, new_figure
-from ..pages import render_page
+from ..pages import label_colors, render_page
 from .result import CurvePoint, Piece, Result
-from .verdict import RULE
+from .scores import RULE
 
 EXTENSIONS = (".html", ".md", ".json")
 # The version of the JSON.
 FORMAT = 1
+CURVE_COLOR = "#4477aa"
 
 
 def check_extension(path: Path) -> None:
-    """Check that a report of this name can be written.
-
-    RAISES (DataError): If its extension is none of .html, .md and .json.
-    """
+    """RAISES (DataError): If the extension of a report is none of EXTENSIONS."""
     if path.suffix.lower() not in EXTENSIONS:
-        raise DataError(
-            f"the extension of --out is one of {', '.join(EXTENSIONS)}, not "
-            f"{path.suffix!r}",
-            path=path,
-        )
+        known = ", ".join(EXTENSIONS)
+        text = f"the extension of --out is one of {known}, not {path.suffix!r}"
+        raise DataError(text, path=path)
 
 
 def screen_lines(result: Result) -> List[str]:
     """The report for the screen, in short."""
-    rows = [
-        [c.label, f"{c.precision:.1f}", f"{c.recall:.1f}", f"{c.support}", str(c.f1)]
-        for c in result.classes
-    ]
-    rows.insert(0, ["class", "precision", "recall", "entities", "F1 (95 % interval)"])
+    rows = [["class", "precision", "recall", "entities", "F1 (95 % interval)"]]
+    for c in result.classes:
+        shares = f"{c.precision:.1f}", f"{c.recall:.1f}"
+        rows.append([c.label, *shares, str(c.support), str(c.f1)])
     width = max(len(row[0]) for row in rows)
     lines = [f"Verdict: {result.verdict}", f"F1 {result.io}", ""]
     for label, *figures, f1 in rows:
@@ -46,31 +40,25 @@ def screen_lines(result: Result) -> List[str]:
         lines.append(f"  {label:<{width}}{columns}  {f1}")
     lines += ["", f"Sentences with errors: {len(result.wrong)} of {result.n_sentences}"]
     if result.curve:
-        lines.append(result.advice)
-        lines += [] if has_matplotlib() else [HOW_TO_GET]
+        lines += [result.advice, *([] if has_matplotlib() else [HOW_TO_GET])]
     return lines
 
 
 def render(result: Result, settings: Mapping[str, Any], path: Path) -> str:
-    """The whole report in the form that the extension of a file asks for.
-
-    result (Result): The figures. settings (Mapping[str, Any]): What was run, by name.
-    path (Path): The file.
-    """
+    """The whole report (str) in the form that the extension of a path asks for.
+    settings (Mapping[str, Any]): What was run, by name."""
     extension = path.suffix.lower()
     if extension == ".json":
         data = {"format": FORMAT, "settings": dict(settings), **asdict(result)}
         return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
-    picture: Optional[Markup] = None
-    if result.curve and extension == ".html" and has_matplotlib():
-        picture = draw_curve(result.curve)
+    drawn = result.curve and extension == ".html" and has_matplotlib()
     return render_page(
         f"crossval{extension}",
         result=result,
         settings=settings,
         rule=RULE,
         colors=label_colors(c.label for c in result.classes),
-        picture=picture,
+        picture=draw_curve(result.curve) if drawn else None,
         how_to_get=HOW_TO_GET,
         inline=inline,
     )
@@ -86,11 +74,11 @@ def draw_curve(curve: Sequence[CurvePoint]) -> Markup:
     """The learning curve with its intervals, as an <svg> element."""
     figure, axes = new_figure()
     places = [point.n_sentences for point in curve]
-    means = [point.f1.value for point in curve]
-    (line,) = axes.plot(places, means, marker="o", color="#4477aa")
+    f1s = [point.f1 for point in curve]
+    axes.plot(places, [f1.value for f1 in f1s], marker="o", color=CURVE_COLOR)
     # A point without an interval has a band of no width.
-    lows = [p.f1.value if p.f1.low is None else p.f1.low for p in curve]
-    highs = [p.f1.value if p.f1.high is None else p.f1.high for p in curve]
-    axes.fill_between(places, lows, highs, color=line.get_color(), alpha=0.25)
+    lows = [f1.value if f1.low is None else f1.low for f1 in f1s]
+    highs = [f1.value if f1.high is None else f1.high for f1 in f1s]
+    axes.fill_between(places, lows, highs, color=CURVE_COLOR, alpha=0.25)
     axes.set(xlabel="training sentences", ylabel="F1", ylim=(0, 100))
     return as_svg(figure)

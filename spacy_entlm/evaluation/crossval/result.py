@@ -2,40 +2,34 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from itertools import product
+from statistics import fmean
+from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 import numpy
 from spacy.tokens import Doc
 
-from .folds import N_PARTS, Training, entity_classes
-from .scores import (
-    PERCENT,
-    Entity,
-    Interval,
-    count_sentence,
-    f1_gain,
-    f1_interval,
-    gold_entities,
-    judged_entities,
-)
-from .verdict import advice, judge
+from ..scoring import LabelledSpan, entity_spans
+from . import scores
+from .folds import N_PARTS, Training
+from .scores import PERCENT, Interval, judged_entities
 
 RIGHT, WRONG, MISSED = "right", "wrong", "missed"
 # Entities by sentence, and by sentence and repeat.
-Gold = List[List[Entity]]
+Gold = List[List[LabelledSpan]]
 Found = List[Gold]
 
 
 class Outcome(NamedTuple):
     """What a training found in each test sentence, and the label words it used."""
 
-    found: List[List[Entity]]
+    found: Gold
     label_words: Dict[str, List[str]]
 
 
 class Piece(NamedTuple):
-    """A part of a sentence. label (str): Its class, or "". mark (str): Of an entity,
-    whether it is right, wrong or missed."""
+    """A part of a sentence; of an entity its class, and whether it is right, wrong or
+    missed."""
 
     text: str
     label: str = ""
@@ -43,8 +37,8 @@ class Piece(NamedTuple):
 
 
 class Confusion(NamedTuple):
-    """gold, found (str): What was annotated and what was found, "" for no entity; with
-    the same class for both the bounds are wrong. times (int): In all repeats."""
+    """The class annotated and that found ("" for no entity; where they are the same,
+    the bounds are wrong), and how often in all repeats."""
 
     gold: str
     found: str
@@ -66,8 +60,8 @@ class ClassFigures:
 
 @dataclass(frozen=True)
 class WrongSentence:
-    """number (int): From 1. n_wrong (int): Repeats in which it is not as annotated.
-    found (List[Piece]): What most of these repeats found."""
+    """number: From 1. n_wrong: Repeats in which it is not as annotated. found: What
+    most of these repeats found."""
 
     number: int
     n_wrong: int
@@ -86,17 +80,9 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class Result:
-    """What a cross-validation says.
-
-    usable (bool), verdict (str): From `judge`.
-    io, bio (Interval): F1 with neighbours of one class as one entity, and as
-        annotated. The classes and what is wrong are IO.
-    confusions (List[Confusion]): Most frequent first.
-    label_words (Dict[str, List[str]]): Those that most trainings used first.
-    wrong (List[WrongSentence]): Those that are wrong most often first.
-    curve (List[CurvePoint]): From few to all; empty without one.
-    advice (str): Whether more examples would help; empty without a curve.
-    """
+    """What a cross-validation says. io, bio: F1 with neighbours of one class as one
+    entity, and as annotated; all else is IO, the most frequent first. curve: From few
+    sentences to all. advice: Whether more would help. Both may be empty."""
 
     n_sentences: int
     n_repeats: int
@@ -114,26 +100,25 @@ class Result:
 
 
 def summarise(docs: Sequence[Doc], outcomes: Dict[Training, Outcome]) -> Result:
-    """Figures of a cross-validation.
-
-    docs (Sequence[Doc]): The sentences.
-    outcomes (Dict[Training, Outcome]): What each training found.
-    """
-    every = {e[2] for o in outcomes.values() for s in o.found for e in s}
-    labels = sorted({*entity_classes(docs), *every})
+    """Figures of a cross-validation, from the sentences and what each training found
+    in them."""
+    spans = [entity_spans(doc) for doc in docs]
+    spans += [sentence for outcome in outcomes.values() for sentence in outcome.found]
+    labels = sorted({label for sentence in spans for _, _, label in sentence})
     parts: Dict[int, Dict[Training, Outcome]] = {}
-    for training, outcome in sorted(outcomes.items(), key=lambda item: item[0].part):
-        parts.setdefault(training.part, {})[training] = outcome
-    counts = {part: _count(*_entities(docs, o), labels) for part, o in parts.items()}
-    whole, by_class = parts[N_PARTS], counts[N_PARTS]
+    for training in sorted(outcomes, key=lambda training: training.part):
+        parts.setdefault(training.part, {})[training] = outcomes[training]
+    whole = parts[N_PARTS]
     gold, found = _entities(docs, whole)
+    counts = {part: _count(*_entities(docs, o), labels) for part, o in parts.items()}
     as_annotated = _count(*_entities(docs, whole, merged=False), labels)
-    f1s = {part: f1_interval(own.sum(axis=2)) for part, own in counts.items()}
+    totals = {part: own.sum(axis=2) for part, own in counts.items()}
+    f1s = {part: scores.f1_interval(total) for part, total in totals.items()}
+    by_class = counts[N_PARTS]
     classes = [_class_figures(x, by_class[:, :, i]) for i, x in enumerate(labels)]
-    gain: Optional[Interval] = None
-    if N_PARTS // 2 in counts:
-        gain = f1_gain(counts[N_PARTS // 2].sum(axis=2), by_class.sum(axis=2))
-    usable, verdict = judge(f1s[N_PARTS], classes, gain)
+    half = totals.get(N_PARTS // 2)
+    gain = None if half is None else scores.f1_gain(half, totals[N_PARTS])
+    usable, verdict = scores.judge(f1s[N_PARTS], classes, gain)
     return Result(
         n_sentences=len(docs),
         n_repeats=by_class.shape[1],
@@ -141,20 +126,20 @@ def summarise(docs: Sequence[Doc], outcomes: Dict[Training, Outcome]) -> Result:
         usable=usable,
         verdict=verdict,
         io=f1s[N_PARTS],
-        bio=f1_interval(as_annotated.sum(axis=2)),
+        bio=scores.f1_interval(as_annotated.sum(axis=2)),
         classes=classes,
         confusions=_confusions(gold, found),
         label_words=_label_words(whole),
         wrong=_wrong_sentences(docs, gold, found),
-        curve=[_point(docs, parts[part], f1s[part]) for part in parts if gain],
-        advice=advice(gain) if gain else "",
+        curve=[_point(docs, list(parts[part]), f1s[part]) for part in parts if gain],
+        advice=scores.advice(gain) if gain else "",
     )
 
 
 def _entities(
     docs: Sequence[Doc], outcomes: Dict[Training, Outcome], *, merged: bool = True
 ) -> Tuple[Gold, Found]:
-    gold = [gold_entities(doc, merged=merged) for doc in docs]
+    gold = [judged_entities(doc, entity_spans(doc), merged=merged) for doc in docs]
     n_repeats = 1 + max(training.repeat for training in outcomes)
     found: Found = [[[]] * n_repeats for _ in docs]
     for training, outcome in outcomes.items():
@@ -165,9 +150,9 @@ def _entities(
 
 def _count(gold: Gold, found: Found, labels: Sequence[str]) -> numpy.ndarray:
     """int64 (n_sentences, n_repeats, n_labels, 3), as `count_sentence` counts."""
-    return numpy.array(
-        [[count_sentence(g, f, labels) for f in own] for g, own in zip(gold, found)]
-    )
+    count = scores.count_sentence
+    rows = zip(gold, found)
+    return numpy.array([[count(g, f, labels) for f in own] for g, own in rows])
 
 
 def _class_figures(label: str, counts: numpy.ndarray) -> ClassFigures:
@@ -176,7 +161,7 @@ def _class_figures(label: str, counts: numpy.ndarray) -> ClassFigures:
         label,
         precision=PERCENT * right / max(right + wrong, 1),
         recall=PERCENT * right / max(right + missed, 1),
-        f1=f1_interval(counts),
+        f1=scores.f1_interval(counts),
         support=(right + missed) // counts.shape[1],
         n_found=right + wrong,
     )
@@ -187,8 +172,8 @@ def _confusions(gold: Gold, found: Found) -> List[Confusion]:
     for annotated, repeats in zip(gold, found):
         for own in repeats:
             missed, wrong = set(annotated) - set(own), set(own) - set(annotated)
-            overlaps = [(m, w) for m in missed for w in wrong if m[0] < w[1]]
-            overlaps = [(m, w) for m, w in overlaps if w[0] < m[1]]
+            both = product(missed, wrong)
+            overlaps = [(m, w) for m, w in both if m[0] < w[1] and w[0] < m[1]]
             pairs.update((m[2], w[2]) for m, w in overlaps)
             pairs.update((m[2], "") for m in missed - {m for m, _ in overlaps})
             pairs.update(("", w[2]) for w in wrong - {w for _, w in overlaps})
@@ -209,34 +194,32 @@ def _wrong_sentences(
 ) -> List[WrongSentence]:
     wrong = []
     for i, (own, repeats) in enumerate(zip(gold, found)):
-        errors = Counter(tuple(f) for f in repeats if set(f) != set(own))
-        if errors:
-            ((usual, _),) = errors.most_common(1)
-            shown = (
-                _pieces(docs[i], own, usual, MISSED),
-                _pieces(docs[i], usual, own, WRONG),
-            )
-            wrong.append(WrongSentence(i + 1, errors.total(), *shown))
+        if errors := [f for f in repeats if set(f) != set(own)]:
+            usual = max(errors, key=errors.count)
+            annotated = _pieces(docs[i], own, usual, MISSED)
+            shown = _pieces(docs[i], usual, own, WRONG)
+            wrong.append(WrongSentence(i + 1, len(errors), annotated, shown))
     return sorted(wrong, key=lambda sentence: (-sentence.n_wrong, sentence.number))
 
 
 def _pieces(
-    doc: Doc, entities: Sequence[Entity], others: Sequence[Entity], otherwise: str
+    doc: Doc,
+    entities: Sequence[LabelledSpan],
+    others: Sequence[LabelledSpan],
+    otherwise: str,
 ) -> List[Piece]:
     """A sentence in pieces; entities that are not among the others get that mark."""
-    pieces: List[Piece] = []
-    end = 0
+    pieces, end = [], 0
     for start, stop, label in sorted(entities):
         mark = RIGHT if (start, stop, label) in others else otherwise
-        pieces.append(Piece(doc[end:start].text_with_ws))
-        pieces.append(Piece(doc[start:stop].text, label, mark))
-        pieces.append(Piece(doc[stop - 1].whitespace_))
+        before, after = doc[end:start].text_with_ws, doc[stop - 1].whitespace_
+        entity = Piece(doc[start:stop].text, label, mark)
+        pieces += [Piece(before), entity, Piece(after)]
         end = stop
     pieces.append(Piece(doc[end:].text_with_ws))
     return [piece for piece in pieces if piece.text]
 
 
-def _point(docs: Sequence[Doc], trainings: Any, f1: Interval) -> CurvePoint:
-    n_sentences = numpy.mean([len(t.train) for t in trainings])
-    entities = [sum(len(docs[i].ents) for i in t.train) for t in trainings]
-    return CurvePoint(float(n_sentences), float(numpy.mean(entities)), f1)
+def _point(docs: Sequence[Doc], trainings: List[Training], f1: Interval) -> CurvePoint:
+    n_entities = [sum(len(docs[i].ents) for i in t.train) for t in trainings]
+    return CurvePoint(fmean(len(t.train) for t in trainings), fmean(n_entities), f1)

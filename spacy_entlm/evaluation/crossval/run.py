@@ -2,8 +2,9 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Callable, Dict, List, NamedTuple, Sequence
+from typing import Any, Callable, Dict, List, NamedTuple, Sequence
 
+from pydantic import TypeAdapter, ValidationError
 from spacy.tokens import Doc
 from tqdm import tqdm
 
@@ -19,13 +20,12 @@ Notify = Callable[[str], None]
 
 STORE_EXTENSION = ".folds.jsonl"
 FORM = "crossval.v1"
+OUTCOME = TypeAdapter(Outcome)
 BAR = "{desc} {percentage:3.0f}%|{bar}| {elapsed} elapsed, {remaining} to go"
 
 
 class Settings(NamedTuple):
-    """n_folds (int): Parts, each held out once. n_repeats (int): Divisions into folds.
-    seed (int): Of the first division. curve (bool): Whether to train on parts of the
-    training sentences too."""
+    """Those of `plan_trainings`."""
 
     n_folds: int = 5
     n_repeats: int = 3
@@ -34,10 +34,8 @@ class Settings(NamedTuple):
 
 
 def usable_docs(docs: Sequence[Doc], n_folds: int, notify: Notify) -> List[Doc]:
-    """The sentences that can be divided, with a word on what is odd about them.
+    """The sentences that can be divided; notify is told what is odd about them.
 
-    docs (Sequence[Doc]): As read. n_folds (int): Folds.
-    notify (Callable[[str], None]): Called with each warning.
     RAISES (DataError): If there are fewer sentences than folds, or no entity.
     """
     kept = [doc for doc in docs if doc.has_annotation("ENT_IOB")]
@@ -57,8 +55,7 @@ def usable_docs(docs: Sequence[Doc], n_folds: int, notify: Notify) -> List[Doc]:
             f"Fewer examples than folds: {', '.join(rare)}. Their figures say little: "
             "annotate more, or lower --folds"
         )
-    copies = len(kept) - len({tuple(t.text for t in doc) for doc in kept})
-    if copies:
+    if copies := len(kept) - len({tuple(t.text for t in doc) for doc in kept}):
         notify(
             f"{copies} sentences repeat another one: F1 is too high if copies of a "
             "sentence are both trained on and held out. Remove them"
@@ -75,15 +72,13 @@ def run_trainings(
     overwrite: bool = False,
     notify: Notify = lambda line: None,
 ) -> Dict[Training, Outcome]:
-    """Do every training that has not been done yet.
+    """Do every training that has not been done yet; gives what each found.
 
     trainer (Trainer): Of the config. docs (Sequence[Doc]): From `usable_docs`.
-    settings (Settings): Of the cross-validation.
     out (Path): The report; what finished trainings found is kept beside it.
     overwrite (bool): Whether a report that is there may be replaced by one of other
         settings. One of these settings, whose trainings are found, always may.
     notify (Callable[[str], None]): Called with what a person wants to know.
-    RETURNS (Dict[Training, Outcome]): What each training found in its test sentences.
     RAISES (DataError): If another run writes there, or the files are none of ours.
     """
     trainings = plan_trainings(entity_matrix(docs), **settings._asdict())
@@ -96,13 +91,9 @@ def run_trainings(
         waiting = [t for t in trainings if t not in done]
         notify(f"{len(trainings)} trainings, {len(done)} of them done before")
         # By sentences: trainings on a quarter of them take less time.
-        with tqdm(
-            total=sum(len(t.train) for t in waiting),
-            bar_format=BAR,
-            smoothing=0,
-            disable=None,
-            leave=False,
-        ) as progress:
+        total = sum(len(t.train) for t in waiting)
+        form: Any = {"bar_format": BAR, "smoothing": 0, "disable": None}
+        with tqdm(total=total, leave=False, **form) as progress:
             for i, t in enumerate(waiting, 1):
                 progress.set_description(f"Training {i} of {len(waiting)}")
                 train, test = ([docs[i] for i in part] for part in (t.train, t.test))
@@ -114,17 +105,10 @@ def run_trainings(
 
 def _outcomes(records: Records) -> Dict[str, Outcome]:
     """What finished trainings found, by their keys."""
+    read = records.read()
     try:
-        return {
-            record["key"]: Outcome(
-                [[(int(a), int(b), str(x)) for a, b, x in s] for s in record["found"]],
-                {label: list(ws) for label, ws in record["label_words"].items()},
-            )
-            for record in records.read()
-        }
-    except (KeyError, TypeError, AttributeError) as error:
-        raise DataError(
-            "not what a cross-validation writes: move the file away, or choose another "
-            "--out",
-            path=records.path,
-        ) from error
+        return {record.pop("key"): OUTCOME.validate_python(record) for record in read}
+    except (KeyError, ValidationError) as error:
+        advice = "move the file away, or choose another --out"
+        text = f"not what a cross-validation writes: {advice}"
+        raise DataError(text, path=records.path) from error

@@ -1,12 +1,13 @@
-"""F1 from counts by sentence, and its interval by a bootstrap over sentences."""
+"""F1 from counts by sentence, its interval by a bootstrap over sentences, and what it
+means: usable or not, and what to do next."""
 
 from dataclasses import dataclass
-from typing import Callable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 import numpy
 from spacy.tokens import Doc
 
-from ..scoring import merge_spans
+from ..scoring import MISSING, LabelledSpan, merge_spans
 from ..statistics import bootstrap_interval
 
 N_RESAMPLES = 2000
@@ -15,10 +16,21 @@ PERCENT = 100.0
 # Annotated sentences that an interval needs: those of fewer say nothing of others.
 MIN_SENTENCES = 5
 TOO_FEW = "too few examples for an interval"
-_MISSING = 0  # token.ent_iob of a word without annotation
-
-# Start, end (in words) and class of an entity.
-Entity = Tuple[int, int, str]
+# F1 that is asked for with 97.5 % confidence, overall and of each class.
+USABLE_F1 = 60.0
+USABLE_CLASS_F1 = 40.0
+RULE = (
+    f"Usable: the 95 % interval of F1 (IO) begins at {USABLE_F1:g} or above, that of "
+    f"each annotated class at {USABLE_CLASS_F1:g} or above. A class with too few "
+    "examples for an interval does not meet this."
+)
+# A doubling of the examples that brings less, in points of F1, is not worth the work.
+WORTH_POINTS = 1.0
+NO_ENTITY_FOUND = (
+    "not yet: nothing was found in any fold. Most often the learning rate is too small "
+    "for the backbone, or there are too few epochs: see python -m spacy entlm debug "
+    "CONFIG."
+)
 
 
 @dataclass(frozen=True)
@@ -36,77 +48,52 @@ class Interval:
         return f"{self.value:.1f} ({self.low:.1f} to {self.high:.1f})"
 
 
-def gold_entities(doc: Doc, *, merged: bool) -> List[Entity]:
-    """The annotated entities of a sentence.
-
-    merged (bool): Whether neighbours of one class are one entity (IO gold).
-    """
-    entities = [(ent.start, ent.end, ent.label_) for ent in doc.ents]
-    return merge_spans(entities) if merged else entities
-
-
-def judged_entities(doc: Doc, found: Sequence[Entity], *, merged: bool) -> List[Entity]:
-    """Found entities without those on words that are not annotated, which are neither
-    right nor wrong. merged (bool): As in `gold_entities`."""
-    known = [token.ent_iob != _MISSING for token in doc]
-    judged = [entity for entity in found if all(known[entity[0] : entity[1]])]
+def judged_entities(
+    doc: Doc, entities: Sequence[LabelledSpan], *, merged: bool
+) -> List[LabelledSpan]:
+    """Entities of a sentence without those on words that are not annotated, which are
+    neither right nor wrong. merged (bool): Make one of neighbours of one class (IO)."""
+    known = [token.ent_iob != MISSING for token in doc]
+    judged = [entity for entity in entities if all(known[entity[0] : entity[1]])]
     return merge_spans(judged) if merged else judged
 
 
 def count_sentence(
-    gold: Sequence[Entity], judged: Sequence[Entity], labels: Sequence[str]
+    gold: Sequence[LabelledSpan], judged: Sequence[LabelledSpan], labels: Sequence[str]
 ) -> List[List[int]]:
-    """Count right, wrong and missed entities of a sentence, as spaCy's scorer does.
-
-    gold, judged (Sequence[Entity]): From the functions above.
-    RETURNS (List[List[int]]): Per class, true positives, false positives, false
-        negatives.
-    """
+    """True positives, false positives and false negatives of a sentence by class, as
+    spaCy's scorer counts them. gold, judged: From `judged_entities`."""
     ours, theirs = set(judged), set(gold)
     kinds = (ours & theirs, ours - theirs, theirs - ours)
     return [[sum(e[2] == x for e in kind) for kind in kinds] for x in labels]
 
 
 def f1(counts: numpy.ndarray) -> numpy.ndarray:
-    """F1, from 0 to 100; 0 where there is nothing to find and nothing found.
-
-    counts: (..., 3), true positives, false positives, false negatives.
-    RETURNS: float64 (...).
-    """
+    """F1, float64 (...), from 0 to 100, of true positives, false positives and false
+    negatives, (..., 3); 0 where there is nothing to find and nothing found."""
     right = 2.0 * counts[..., 0]
     total = right + counts[..., 1] + counts[..., 2]
     return PERCENT * right / numpy.maximum(total, 1.0)
 
 
-def f1_interval(counts: numpy.ndarray, *, seed: int = SEED) -> Interval:
-    """F1 of each repeat from the counts of all its sentences, their mean, and its
-    interval.
-
-    counts: int64 (n_sentences, n_repeats, 3). seed (int): Of the bootstrap.
-    """
-    return _interval(counts[:, None], lambda f1s: f1s[0], seed)
+def f1_interval(counts: numpy.ndarray) -> Interval:
+    """F1 of each repeat from the counts of all its sentences, int64 (n_sentences,
+    n_repeats, 3); their mean, and its interval."""
+    return _interval(counts[:, None], lambda f1s: f1s[0])
 
 
-def f1_gain(
-    before: numpy.ndarray, after: numpy.ndarray, *, seed: int = SEED
-) -> Interval:
-    """The difference of two F1, with its interval: both are resampled together.
-
-    before, after: int64 (n_sentences, n_repeats, 3), of the same sentences.
-    """
-    parts = numpy.stack([before, after], axis=1)
-    return _interval(parts, lambda f1s: f1s[1] - f1s[0], seed)
+def f1_gain(before: numpy.ndarray, after: numpy.ndarray) -> Interval:
+    """The difference of two F1, from counts of the same sentences as in `f1_interval`,
+    with its interval: both are resampled together."""
+    return _interval(numpy.stack([before, after], axis=1), lambda f1s: f1s[1] - f1s[0])
 
 
 def _interval(
-    parts: numpy.ndarray, figure: Callable[[numpy.ndarray], float], seed: int
+    parts: numpy.ndarray, figure: Callable[[numpy.ndarray], float]
 ) -> Interval:
     """Draw sentences with replacement, with all that the repeats predicted for them,
-    and draw repeats with replacement.
-
-    Predictions of several repeats for one sentence are not independent: to draw from
-    folds x repeats would give an interval that is too narrow. Repeats are drawn since a
-    training is a matter of chance too.
+    and draw repeats, since a training is a matter of chance too. To draw from folds x
+    repeats would give an interval that is too narrow: they are not independent.
 
     parts: int64 (n_sentences, n_parts, n_repeats, 3); the same draws for all parts.
     figure (Callable): Of the mean F1 of each part.
@@ -116,10 +103,53 @@ def _interval(
     if annotated.sum() < MIN_SENTENCES:
         return Interval(value)
     n_repeats = parts.shape[2]
-    rng = numpy.random.default_rng([seed, n_repeats])
+    rng = numpy.random.default_rng([SEED, n_repeats])
 
     def statistic(drawn: numpy.ndarray) -> float:
         repeats = rng.integers(n_repeats, size=n_repeats)
         return figure(f1(drawn.sum(axis=0))[:, repeats].mean(axis=1))
 
-    return Interval(value, *bootstrap_interval(parts, statistic, seed, N_RESAMPLES))
+    return Interval(value, *bootstrap_interval(parts, statistic, SEED, N_RESAMPLES))
+
+
+def judge(
+    f1: Interval, classes: Sequence[Any], gain: Optional[Interval]
+) -> Tuple[bool, str]:
+    """Whether the figures meet RULE, and the verdict in words.
+
+    f1 (Interval): Of all classes. classes (Sequence[ClassFigures]): Of each.
+    gain (Optional[Interval]): From twice as many examples, None without a curve. Where
+        it says that more of them hardly help, something else is recommended.
+    """
+    # Neither right nor wrong ones; precision is 0 as well if all are wrong.
+    if not any(c.n_found for c in classes):
+        return False, NO_ENTITY_FOUND
+    weak = [c for c in classes if c.support and (c.f1.low or 0) < USABLE_CLASS_F1]
+    if not weak and (f1.low or 0) >= USABLE_F1:
+        return True, "usable"
+    names = ", ".join(c.label for c in weak)
+    if gain and _hardly_helps(gain) and all(c.f1.low is not None for c in weak):
+        what = f" for {names}" if weak else ""
+        return False, f"not yet: try other label words or another backbone{what}"
+    return False, f"not yet: annotate more {names or 'sentences'}"
+
+
+def advice(gain: Interval) -> str:
+    """Whether more examples would help, from the gain in F1 from half of the examples
+    to all of them."""
+    if gain.low is None:
+        return "Whether more examples would help cannot be told from so few."
+    if gain.low > 0 and gain.value >= WORTH_POINTS:
+        found = "More examples would most likely help"
+    elif _hardly_helps(gain):
+        found = "More examples of this kind would hardly help"
+    elif gain.value >= WORTH_POINTS:
+        found = "More examples may help, but this is not certain"
+    else:
+        found = "Whether more examples would help cannot be told from these"
+    interval = f"({gain.low:+.1f} to {gain.high:+.1f})"
+    return f"{found}: twice as many changed F1 by {gain.value:+.1f} points {interval}."
+
+
+def _hardly_helps(gain: Interval) -> bool:
+    return gain.high is not None and gain.high < WORTH_POINTS

@@ -20,6 +20,7 @@ from ...files.errors import DataError
 from ...files.text import check_file
 from ...training.check import entlm_names
 from ..compare.data import hash_files, hash_value
+from ..scoring import entity_spans
 from .result import Outcome
 
 PREDICT_BATCH = 256
@@ -35,10 +36,9 @@ REPLACED = {
 
 
 class Trainer:
-    """A training config, read and checked.
+    """A training config, read and checked. overrides (Dict[str, Any]): Values in place
+    of its own, by their dotted names.
 
-    config_path (Path): The config. overrides (Dict[str, Any]): Values in place of
-        its own, by their dotted names.
     RAISES (DataError): If it is not there, has settings that do not exist, finds no
         entities, or does not say when a training ends.
     """
@@ -52,22 +52,16 @@ class Trainer:
             training = self.config.interpolate()["training"]
             registry.resolve(training, schema=ConfigSchemaTraining)
         except ConfigValidationError as err:
-            found = [
-                f"{'.'.join(map(str, error.get('loc', ())))}: {error.get('msg', '')}"
-                for error in err.errors or []
-            ]
-            text = "; ".join(found) or str(err.desc or err)
+            told = ConfigValidationError.from_error(err, title="", show_config=False)
+            text = " ".join(told.text.split())
             raise DataError(text, path=config_path) from err
-        for name in [
-            *overrides,
-            *(f"training.{x}" for x in config.get("training", {})),
-        ]:
+        named = [f"training.{name}" for name in config.get("training", {})]
+        for name in [*overrides, *named]:
             try:  # spaCy leaves out what it does not know, and says nothing
                 dot_to_object(self.config, name)
             except KeyError as err:
-                raise DataError(
-                    f"has no setting {name}: correct the name", path=config_path
-                ) from err
+                text = f"has no setting {name}: correct the name"
+                raise DataError(text, path=config_path) from err
         metas = [self.nlp.get_pipe_meta(name) for name in self.nlp.pipe_names]
         if not any("doc.ents" in meta.assigns for meta in metas):
             raise DataError("has no component that finds entities", path=config_path)
@@ -93,12 +87,8 @@ class Trainer:
     def train_and_predict(
         self, train: Sequence[Doc], test: Sequence[Doc], *, seed: int
     ) -> Outcome:
-        """Train on some sentences to the end, and predict others.
-
-        train, test (Sequence[Doc]): The sentences. seed (int): Of the training.
-        RETURNS (Outcome): What was found in each test sentence: nothing if the others
-            hold no entity to learn from.
-        """
+        """Train on some sentences to the end, and predict others. Nothing is found if
+        there is no entity to learn from."""
         if not any(doc.ents for doc in train):
             return Outcome([[] for _ in test], {})
         with tempfile.TemporaryDirectory() as folder:
@@ -106,10 +96,7 @@ class Trainer:
             silence = io.StringIO()
             nlp, _ = train_nlp(nlp, stdout=silence, stderr=silence)
         bare = (unannotated(doc, nlp.vocab) for doc in test)
-        found = [
-            [(ent.start, ent.end, ent.label_) for ent in doc.ents]
-            for doc in nlp.pipe(bare, batch_size=PREDICT_BATCH)
-        ]
+        found = [entity_spans(doc) for doc in nlp.pipe(bare, batch_size=PREDICT_BATCH)]
         pipes: Any = [nlp.get_pipe(name) for name in entlm_names(nlp)]
         words = {x: list(ws) for pipe in pipes for x, ws in pipe.label_data.items()}
         # Models hold each other: without this their weights would add up for a while.
@@ -119,11 +106,10 @@ class Trainer:
 
     def _config_for(self, train: Sequence[Doc], folder: Path, seed: int) -> Config:
         """The config of one training, with its sentences in files."""
-        # spaCy looks at other data after the first step, whatever is set: one sentence.
-        parts = {"train": train, "dev": train[:1]}
         config = self.config.copy()
         config["training"].update(REPLACED, seed=seed)
-        for name, docs in parts.items():
+        # spaCy looks at other data after the first step, whatever is set: one sentence.
+        for name, docs in (("train", train), ("dev", train[:1])):
             path = folder / f"{name}.spacy"
             DocBin(docs=docs).to_disk(path)
             config.setdefault("paths", {})[name] = str(path)
@@ -146,7 +132,7 @@ def _hash(setting: Any) -> str:
         if path.is_file():
             return hash_files([path])
         if (path / "config.json").is_file():
-            return hash_files(sorted(part for part in path.iterdir() if part.is_file()))
+            return hash_files(sorted(filter(Path.is_file, path.iterdir())))
     except (OSError, ValueError, RuntimeError):
         pass  # a text that can be no path
     return ""

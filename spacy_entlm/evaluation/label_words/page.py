@@ -1,15 +1,13 @@
 """The page on label words: the counts behind them, and where their rows lie."""
 
-from dataclasses import dataclass, field
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Tuple
 
 import numpy
 from markupsafe import Markup
 
 from ...label_words.words import LabelWords, word_pieces
-from ..colors import label_colors
 from ..figures import HOW_TO_GET, as_svg, has_matplotlib, new_figure
-from ..pages import printable, render_page
+from ..pages import label_colors, printable, render_page
 
 # Words of the vocabulary that are shown beside a class's row.
 N_NEAREST = 10
@@ -20,8 +18,7 @@ PLACES = [(8, -3), (-8, -3), (0, 9), (0, -16), (8, 9), (8, -14), (-8, 9), (-8, -
 SIDES = {8: "left", -8: "right", 0: "center"}
 
 
-@dataclass
-class ClassView:
+class ClassView(NamedTuple):
     """What the page shows of a class: its label words with their pieces, its part of
     the report of `search`, and of the vocabulary words nearest to its row the word, the
     cosine and the classes of which it is a label word."""
@@ -29,11 +26,10 @@ class ClassView:
     label: str
     words: Dict[str, List[str]]
     report: Mapping[str, Any]
-    nearest: List[Tuple[str, float, str]] = field(default_factory=list)
+    nearest: List[Tuple[str, float, str]]
 
 
-@dataclass
-class Point:
+class Point(NamedTuple):
     """A label word, or the row of a class, in the output matrix."""
 
     text: str
@@ -45,30 +41,28 @@ class Point:
 def label_words_page(
     words: LabelWords, report: Mapping[str, Any], backbone: str
 ) -> str:
-    """The page (str) on label words. report: Of `search`, or empty. backbone (str): The
-    masked LM."""
+    """The page on label words. report: Of `search`, or empty. backbone: The LM."""
     from ...backbones.loading import load_masked_lm
     from ...label_words.rows import Rows, initial_row
 
     masked_lm = load_masked_lm(backbone)
     tokenizer = masked_lm.tokenizer
     rows = Rows(masked_lm.decoder.weight.detach(), None)
+    vocabulary = rows.weight.numpy()[: len(tokenizer)]
     ids = {x: {w: word_pieces(w, tokenizer) for w in ws} for x, ws in words.items()}
     views: List[ClassView] = []
     points: List[Point] = []
     for label, own in ids.items():
         shown = {w: tokenizer.convert_ids_to_tokens(i) for w, i in own.items()}
-        view = ClassView(label, shown, report.get("classes", {}).get(label, {}))
-        views.append(view)
         groups = [(word, False, [i]) for word, i in own.items() if i]
         if groups:
             groups.append((label, True, [i for i in own.values() if i]))
         for text, is_row, group in groups:
             row = initial_row(rows, group, mean_bias=False)[0].numpy()
             points.append(Point(text, label, is_row, row))
-        if groups:
-            vocabulary = rows.weight.numpy()[: len(tokenizer)]
-            view.nearest = list(_nearest(points[-1].row, vocabulary, tokenizer, ids))
+        near = _nearest(points[-1].row, vocabulary, tokenizer, ids) if groups else []
+        counted = report.get("classes", {}).get(label, {})
+        views.append(ClassView(label, shown, counted, near))
     settings = {**report.get("settings", {}), "backbone of this page": backbone}
     return render_label_words(views, points, settings)
 
@@ -78,29 +72,18 @@ def render_label_words(
 ) -> str:
     """The HTML of what is shown; without points or matplotlib there is no picture."""
     colors = label_colors(view.label for view in views)
-    picture: Optional[Markup] = None
-    shown = 0.0
+    values: Dict[str, Any] = {"views": views, "settings": settings, "colors": colors}
+    values.update(picture=None, how_to_get=HOW_TO_GET if points else "")
     if points and has_matplotlib():
-        plane, shown = project(numpy.stack([point.row for point in points]))
-        picture = draw_points(points, plane, colors)
-    return render_page(
-        "label_words.html",
-        views=views,
-        settings=settings,
-        colors=colors,
-        picture=picture,
-        shown=shown,
-        how_to_get=HOW_TO_GET if points else "",
-    )
+        plane, values["shown"] = project(numpy.stack([point.row for point in points]))
+        values["picture"] = draw_points(points, plane, colors)
+    return render_page("label_words.html", **values)
 
 
 def project(points: numpy.ndarray) -> Tuple[numpy.ndarray, float]:
-    """Principal component analysis: the plane that shows most of the points' spread.
-
-    points: float (n, width), n at least 1.
-    RETURNS: float (n, 2), coordinates in that plane, with signs such that a run
-        repeats; the share of the variance that it shows, 1 where there is none.
-    """
+    """Principal component analysis of points, float (n, width), n at least 1: their
+    coordinates in the plane that shows most of their spread, float (n, 2), with signs
+    such that a run repeats; and the share of the variance that it shows."""
     left, spread, _ = numpy.linalg.svd(points - points.mean(axis=0), False)
     plane = numpy.zeros((len(points), 2))
     plane[:, : len(spread[:2])] = left[:, :2] * spread[:2]
@@ -156,20 +139,18 @@ def _write_texts(axes: Any, points: List[Point], plane: numpy.ndarray) -> None:
 
 
 def _nearest(
-    row: numpy.ndarray,
-    vocabulary: numpy.ndarray,
-    tokenizer: Any,
-    ids: Mapping[str, Mapping[str, List[int]]],
-) -> Iterator[Tuple[str, float, str]]:
+    row: numpy.ndarray, vocabulary: numpy.ndarray, tokenizer: Any, ids: Mapping
+) -> List[Tuple[str, float, str]]:
     """The vocabulary words of the greatest cosine with a row, their cosines, and whose
     label words they are."""
     from ...label_words.lm_counts import piece_as_word
 
     norms = numpy.linalg.norm(vocabulary, axis=1) * numpy.linalg.norm(row)
     cosines = vocabulary @ row / numpy.maximum(norms, numpy.finfo(row.dtype).tiny)
-    special = set(tokenizer.all_special_ids)
-    ordered = numpy.argsort(-cosines, kind="stable").tolist()
-    for i in [i for i in ordered if i not in special][:N_NEAREST]:
+    cosines[tokenizer.all_special_ids] = -numpy.inf
+    nearest = []
+    for i in numpy.argsort(-cosines, kind="stable")[:N_NEAREST].tolist():
         owners = [label for label, own in ids.items() if [i] in own.values()]
         word = piece_as_word(tokenizer.convert_ids_to_tokens(i), tokenizer)
-        yield word, float(cosines[i]), ", ".join(owners)
+        nearest.append((word, float(cosines[i]), ", ".join(owners)))
+    return nearest

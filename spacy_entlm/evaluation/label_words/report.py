@@ -5,6 +5,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Dict, List
 
+from pydantic import BaseModel, ValidationError
+
 from ...files.errors import DataError
 from ...files.json_lines import read_json
 from ...label_words.search import (
@@ -24,6 +26,21 @@ MAX_LISTED = 50
 CASING_FACTOR = 3
 
 
+class _Word(BaseModel):
+    word: str
+
+
+class _Class(BaseModel):
+    words: List[_Word]
+    conflicts: List[_Word]
+    multi_piece: List[_Word]
+
+
+class _Report(BaseModel):
+    settings: Dict[str, Any]
+    classes: Dict[str, _Class]
+
+
 def report_path(path: Path) -> Path:
     """Where the report on a label-word file lies: words.json -> words.report.json."""
     return path.with_suffix(REPORT_SUFFIX)
@@ -35,7 +52,6 @@ def make_report(
     """Put together what is known of each class's words.
 
     found (Dict[str, ClassSearch]): From `search_label_words`.
-    settings (SearchSettings): Those of the search.
     data, lm (Dict[str, Counter]): The counts that were searched.
     RETURNS (Dict[str, Any]): As JSON: per class "entity_words" and "lm_predictions"
         (sums of the counts), "candidates", the chosen "words" with the counts behind
@@ -44,8 +60,9 @@ def make_report(
     """
     report = {}
     for label, search in found.items():
-        n_words = sum(data.get(label, Counter()).values())
-        n_predictions = sum(lm.get(label, Counter()).values())
+        n_words, n_predictions = (
+            sum(counts.get(label, Counter()).values()) for counts in (data, lm)
+        )
         entry: Dict[str, Any] = {
             "entity_words": n_words,
             "lm_predictions": n_predictions,
@@ -56,18 +73,28 @@ def make_report(
             words = getattr(search, reason)
             entry[f"n_{reason}"] = len(words)
             entry[reason] = [_as_json(word) for word in words[:MAX_LISTED]]
-        for conflict, word in zip(entry["conflicts"], search.conflicts):
-            conflict["why"] = _why_conflict(word, label, settings.threshold)
-        entry["advice"] = advice(search, settings, n_words, n_predictions)
+        for conflict in entry["conflicts"]:
+            others = dict(conflict["by_class"])
+            total, own = sum(others.values()), others.pop(label, 0)
+            listed = ", ".join(f"{count} {key}" for key, count in others.items())
+            share = f"{own} of {total} are {label}"
+            conflict["why"] = f"{share}, not more than {settings.threshold:g}: {listed}"
+        entry["advice"] = _advice(search, settings, n_words, n_predictions)
         report[label] = entry
     return report
 
 
-def advice(
+def _as_json(candidate: Candidate) -> Dict[str, Any]:
+    entry = {**asdict(candidate), "ratio": round(candidate.ratio, 4)}
+    if candidate.pieces is None:
+        del entry["pieces"]
+    return entry
+
+
+def _advice(
     search: ClassSearch, settings: SearchSettings, n_words: int, n_predictions: int
 ) -> str:
-    """What would help a class that has fewer words than asked for; else empty. n_words,
-    n_predictions (int): What was counted for the class, in the text and by the LM."""
+    """What would help a class that has fewer words than asked for; else empty."""
     if len(search.chosen) >= settings.top_k:
         return ""
     if not n_words:
@@ -93,7 +120,7 @@ def casing_advice(data: Counts, lm: Counts) -> str:
     """What to do if the LM counts seem to be those of an uncased backbone, and the
     data counts have capital letters; else empty."""
     in_data = {word for label in data if label != OUTSIDE for word in data[label]}
-    in_lm = {word for counter in lm.values() for word in counter}
+    in_lm = set().union(*lm.values())
     shared = len(in_data & in_lm)
     folded = len({word.lower() for word in in_data} & in_lm)
     if folded <= CASING_FACTOR * max(shared, 1):
@@ -109,39 +136,11 @@ def read_report(path: Path) -> Dict[str, Any]:
 
     RAISES (DataError): If the file cannot be read, or is no such report.
     """
-    report = read_json(path)
-    classes = report.get("classes") if isinstance(report, dict) else None
-    settings = report.get("settings") if isinstance(report, dict) else None
-    if not (
-        isinstance(settings, dict)
-        and isinstance(classes, dict)
-        and all(map(_is_class, classes.values()))
-    ):
-        raise DataError("is no report of `search`: run that again", path=path)
+    report: Dict[str, Any] = read_json(path)
+    try:
+        _Report.model_validate(report)
+    except ValidationError as error:
+        raise DataError(
+            "is no report of `search`: run that again", path=path
+        ) from error
     return report
-
-
-def _is_class(entry: Any) -> bool:
-    lists = ("words", "conflicts", "multi_piece")
-    return isinstance(entry, dict) and all(
-        isinstance(entry.get(name), list)
-        and all(isinstance(word, dict) for word in entry[name])
-        and all(isinstance(word.get("word"), str) for word in entry[name])
-        for name in lists
-    )
-
-
-def _as_json(candidate: Candidate) -> Dict[str, Any]:
-    entry = {**asdict(candidate), "ratio": round(candidate.ratio, 4)}
-    if candidate.pieces is None:
-        del entry["pieces"]
-    return entry
-
-
-def _why_conflict(candidate: Candidate, label: str, threshold: float) -> str:
-    total = sum(candidate.by_class.values())
-    others = ", ".join(
-        f"{count} {key}" for key, count in candidate.by_class.items() if key != label
-    )
-    share = f"{candidate.data} of {total} are {label}"
-    return f"{share}, not more than {threshold:g}: {others}"

@@ -15,7 +15,7 @@ def test_yaml_is_read_and_values_can_be_set_over_it(tmp_path, data, bert):
     config = read_config(path, {"datasets.tiny.limit": 2, "settings.epochs": 7})
     assert config.datasets["tiny"].limit == 2
     assert config.settings.epochs == 7
-    assert config.method("nnshot").factory == "nnshot"
+    assert config.methods["nnshot"].factory == "nnshot"
     assert list(config.variants) == [""]
 
 

@@ -11,8 +11,7 @@ from spacy_entlm.evaluation import figures
 from spacy_entlm.evaluation.crossval.folds import Training
 from spacy_entlm.evaluation.crossval.report import inline, render, screen_lines
 from spacy_entlm.evaluation.crossval.result import Confusion, Outcome, summarise
-from spacy_entlm.evaluation.crossval.scores import TOO_FEW
-from spacy_entlm.evaluation.crossval.verdict import RULE
+from spacy_entlm.evaluation.crossval.scores import RULE, TOO_FEW
 
 N = 40
 HTML, MARKDOWN, JSON = Path("r.html"), Path("r.MD"), Path("r.json")

@@ -16,10 +16,9 @@ from spacy_entlm.evaluation.crossval.scores import (
     f1,
     f1_gain,
     f1_interval,
-    gold_entities,
     judged_entities,
 )
-from spacy_entlm.evaluation.scoring import score_entities
+from spacy_entlm.evaluation.scoring import entity_spans, score_entities
 
 LABELS = ["X", "Y"]
 TAGS = st.lists(st.sampled_from(["O", "B-X", "I-X", "B-Y", "I-Y"]), max_size=8)
@@ -35,7 +34,7 @@ def doc_of(tags, n_missing=0):
 
 
 def count(doc, found, *, merged):
-    gold = gold_entities(doc, merged=merged)
+    gold = judged_entities(doc, entity_spans(doc), merged=merged)
     judged = judged_entities(doc, found, merged=merged)
     return numpy.array(count_sentence(gold, judged, LABELS))
 
@@ -52,9 +51,7 @@ def test_counts_agree_with_spacys_scorer(pairs, n_missing):
     theirs = score_entities(examples)
     for way, merged in (("io", True), ("bio", False)):
         counts = sum(
-            count(
-                eg.reference, gold_entities(eg.predicted, merged=False), merged=merged
-            )
+            count(eg.reference, entity_spans(eg.predicted), merged=merged)
             for eg in examples
         )
         assert f1(counts.sum(axis=0)) == pytest.approx(100 * theirs[way]["f"])
