@@ -1,7 +1,7 @@
 """Commands under `python -m spacy entlm`, one module each.
 
 spaCy finds them by the entry point group `spacy_cli`. A new command is a module that
-decorates its function with `@entlm_cli.command`; import it here to register it.
+decorates its function with `@command`; import it here to register it.
 """
 
 from spacy.cli._util import app
@@ -23,7 +23,7 @@ from . import (  # noqa: F401
     sample,
     search,
 )
-from ._util import entlm_cli
+from ._options import entlm_cli
 
 __all__ = ["entlm_cli"]
 

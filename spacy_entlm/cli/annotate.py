@@ -2,7 +2,7 @@
 
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Iterator, List, Optional, Set, Tuple
+from typing import Iterator, List, Optional, Set, Tuple
 
 import typer
 from spacy.language import Language
@@ -25,18 +25,28 @@ from ..files.text import (
     read_lines,
     unpacked_extension,
 )
-from ..lexicon.match import EXACT, LexiconMatcher, annotate
-from ..lexicon.readers import read_lexicon
+from ..lexicon.match import LexiconMatcher, annotate
 from ..lexicon.report import MatchReport, WordScores
-from ._lexicon import (
-    CaseOption,
-    LabelOption,
-    LexiconFormatOption,
-    MapOption,
-    label_map,
+from ._options import (
+    CASE,
+    LABEL,
+    LANG,
+    LEXICON_FORMAT,
+    MAP,
+    OVERWRITE,
+    arg,
+    command,
+    flag,
+    opt,
 )
-from ._options import OverwriteOption, arg, command, opt
-from ._util import LangOption, blank_pipeline, echo_lines, progress_bar, score_table
+from ._util import (
+    blank_pipeline,
+    check_outputs,
+    echo,
+    load_lexicon,
+    progress_bar,
+    score_table,
+)
 
 # One sentence a line, which no other command reads.
 TEXT = "text"
@@ -51,44 +61,32 @@ _N_LINES_SEEN = 1000
 
 @command("annotate")
 def annotate_cli(
-    lexicon_path: Annotated[Path, arg("LEXICON", "Any file that `lexicon` reads")],
-    input_path: Annotated[
-        Path, arg("IN", "Any file that `convert` reads, or text, one sentence a line")
-    ],
-    output_path: Annotated[
-        Optional[Path], arg("OUT", "File to write: .spacy, or .jsonl for BIO tags")
-    ] = None,
-    corpus: Annotated[
-        Optional[Path], opt("--corpus", "Folder that `convert` wrote (see above)")
-    ] = None,
-    case: CaseOption = EXACT,
-    map_: MapOption = None,
-    label: LabelOption = None,
-    min_length: Annotated[
-        int, opt("--min-length", "Leave out names of fewer characters")
-    ] = 1,
-    stop_words: Annotated[Optional[str], opt("--stop-words", _STOP_HELP)] = None,
-    skip_initial: Annotated[
-        bool, opt("--skip-initial", "Leave out single words that start a sentence")
-    ] = False,
-    join: Annotated[
-        bool, opt("--join", "Make one entity of neighbouring names of one label")
-    ] = False,
-    open_: Annotated[
-        bool, opt("--open", "Leave other capitalised words without annotation")
-    ] = False,
-    only_matches: Annotated[
-        bool, opt("--only-matches", "Leave out texts in which no name was found")
-    ] = False,
-    gold: Annotated[
-        Optional[bool], opt("--gold/--no-gold", "Measure against entities in IN")
-    ] = None,
-    lexicon_format: LexiconFormatOption = "auto",
-    format: Annotated[
-        str, opt("--format", f"Format of IN: auto, {TEXT}, {', '.join(FORMATS)}")
-    ] = "auto",
-    lang: LangOption = "en",
-    overwrite: OverwriteOption = False,
+    lexicon_path: Path = arg("LEXICON", "Any file that `lexicon` reads"),
+    input_path: Path = arg(
+        "IN", "Any file that `convert` reads, or text, one sentence a line"
+    ),
+    output_path: Optional[Path] = arg(
+        "OUT", "File to write: .spacy, or .jsonl for BIO tags", None
+    ),
+    corpus: Optional[Path] = opt(None, "Folder that `convert` wrote (see above)"),
+    case: str = CASE,
+    map_: Optional[List[str]] = MAP,
+    label: Optional[str] = LABEL,
+    min_length: int = opt(1, "Leave out names of fewer characters"),
+    stop_words: Optional[str] = opt(None, _STOP_HELP),
+    skip_initial: bool = flag(
+        "--skip-initial", "Leave out single words that start a sentence"
+    ),
+    join: bool = flag("--join", "Make one entity of neighbouring names of one label"),
+    open_: bool = flag("--open", "Leave other capitalised words without annotation"),
+    only_matches: bool = flag(
+        "--only-matches", "Leave out texts in which no name was found"
+    ),
+    gold: Optional[bool] = opt(None, "Measure against entities in IN"),
+    lexicon_format: str = LEXICON_FORMAT,
+    format: str = opt("auto", f"Format of IN: auto, {TEXT}, {', '.join(FORMATS)}"),
+    lang: str = LANG,
+    overwrite: bool = OVERWRITE,
 ) -> None:
     """Mark the names of a lexicon in a text, the longest ones, from left to right.
 
@@ -113,11 +111,9 @@ def annotate_cli(
         lexicon_path, input_path = _find_in_folders(lexicon_path, corpus, output)
     for source in (lexicon_path, input_path):
         check_file(source)
-        check_output(output, source=source, overwrite=overwrite)
+    check_outputs([output], [lexicon_path, input_path], overwrite)
     nlp = blank_pipeline(lang)
-    entries, lexicon_report = read_lexicon(
-        lexicon_path, format=lexicon_format, label=label, label_map=label_map(map_)
-    )
+    entries, lexicon_report = load_lexicon(lexicon_path, lexicon_format, label, map_)
     matcher = LexiconMatcher(
         entries,
         case=case,
@@ -149,7 +145,7 @@ def annotate_cli(
         rows = {"all": scores["bio"], **scores["bio"]["per_type"]}
         rows.update({f"{k}, words": v.to_dict() for k, v in words.labels.items()})
         lines += score_table(rows)
-    echo_lines([*lines, f"Wrote {output}"])
+    echo(*lines, f"Wrote {output}")
 
 
 def _find_in_folders(data: Path, corpus: Path, output: Path) -> Tuple[Path, Path]:
@@ -164,7 +160,7 @@ def _find_in_folders(data: Path, corpus: Path, output: Path) -> Tuple[Path, Path
     lacking = "unlabeled.* and no train part" if lexicon else "lexicon.*"
     replace_file(output, read_bytes(distant) if distant.is_file() else b"")
     reason = f"the data's {distant}" if distant.is_file() else f"empty, no {lacking}"
-    echo_lines([f"Wrote {output}: {reason}"])
+    echo(f"Wrote {output}: {reason}")
     raise typer.Exit()
 
 

@@ -1,7 +1,7 @@
 """The command `convert`: annotated files to .spacy or JSON lines."""
 
 from pathlib import Path
-from typing import Annotated, Dict, Optional
+from typing import Dict, Optional
 
 from spacy.language import Language
 from weasel.util import get_checksum
@@ -15,8 +15,8 @@ from ..files.file import check_output, write_file
 from ..files.folder import check_folder, check_output_folder, write_folder
 from ..files.json_lines import dump_json
 from ..files.text import find_part
-from ._options import OverwriteOption, arg, command, opt
-from ._util import FormatOption, LangOption, blank_pipeline, echo_lines, progress_bar
+from ._options import FORMAT, LANG, OVERWRITE, arg, command, opt
+from ._util import blank_pipeline, echo, progress_bar
 
 # Beside these, a data folder may hold samples that are given, {K}shot/{split}.*.
 PARTS = ("train", "dev", "test", "distant")
@@ -26,16 +26,14 @@ NAMES_FILE, BACKBONE_FILE = "data.json", "backbone.json"
 
 @command("convert")
 def convert_cli(
-    input_path: Annotated[Path, arg("IN", "Annotated file, or a folder of data")],
-    output_path: Annotated[
-        Path, arg("OUT", "File to write, .spacy or .jsonl; of a folder the new folder")
-    ],
-    format: FormatOption = "auto",
-    lang: LangOption = "en",
-    backbone: Annotated[
-        Optional[str], opt("--backbone", f"Note its content in OUT/{BACKBONE_FILE}")
-    ] = None,
-    overwrite: OverwriteOption = False,
+    input_path: Path = arg("IN", "Annotated file, or a folder of data"),
+    output_path: Path = arg(
+        "OUT", "File to write, .spacy or .jsonl; of a folder the new folder"
+    ),
+    format: str = FORMAT,
+    lang: str = LANG,
+    backbone: Optional[str] = opt(None, f"Note its content in OUT/{BACKBONE_FILE}"),
+    overwrite: bool = OVERWRITE,
 ) -> None:
     """Convert annotated data to spaCy's .spacy format.
 
@@ -67,7 +65,7 @@ def convert_cli(
     docs, report = read_docs(input_path, nlp, format=format, progress=progress_bar)
     with write_file(output_path) as temporary:
         write_docs(docs, temporary)
-    echo_lines([*report.lines(), f"Wrote {output_path}"])
+    echo(*report.lines(), f"Wrote {output_path}")
 
 
 def _convert_folder(
@@ -79,7 +77,7 @@ def _convert_folder(
         extensions = " ".join(EXTENSIONS)
         raise DataError(f"has no train.* or test.* ({extensions}): add it", path=data)
     if "test" not in parts:
-        echo_lines([f"{data} has no test part: F1 will not be measured"])
+        echo(f"{data} has no test part: F1 will not be measured")
     with write_folder(out) as writing:
         for name, source in parts.items():
             docs, report = read_docs(source, nlp, format=format, progress=progress_bar)
@@ -89,7 +87,7 @@ def _convert_folder(
             target = writing / f"{name}.spacy"
             target.parent.mkdir(exist_ok=True)
             write_docs(docs, target)
-            echo_lines([f"{source}:", *report.lines()])
+            echo(f"{source}:", *report.lines())
         names = sorted(path.name for path in data.iterdir() if path.is_file())
         (writing / NAMES_FILE).write_bytes(dump_json(names))
         if backbone is not None:
@@ -97,7 +95,7 @@ def _convert_folder(
             checksum = get_checksum(folder) if folder.exists() else None
             noted = dump_json({"name": backbone, "checksum": checksum})
             (writing / BACKBONE_FILE).write_bytes(noted)
-    echo_lines([f"Wrote {', '.join(parts)} to {out}"])
+    echo(f"Wrote {', '.join(parts)} to {out}")
 
 
 def _find_parts(data: Path) -> Dict[str, Path]:

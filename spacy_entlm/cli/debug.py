@@ -2,7 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any, List
+from typing import Any, List
 
 import typer
 from spacy.cli._util import parse_config_overrides, show_validation_error
@@ -15,27 +15,15 @@ from ..files.errors import DataError
 from ..files.text import check_file
 from ..training.check import ENTLM_FACTORY, entlm_names, training_examples
 from ..training.schedule import suitable_learn_rate
-from ._util import echo_lines, entlm_cli, one_line_errors
+from ._options import CONFIG, command
+from ._util import echo
 
 # The learning rate of the config is worth a word if it is off by this factor.
 FAR_OFF = 2.5
 
 
-@entlm_cli.command(
-    "debug",
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-)
-def debug_cli(
-    ctx: typer.Context,
-    config_path: Annotated[
-        Path,
-        typer.Argument(
-            metavar="CONFIG",
-            help="Training config; settings can be replaced as with `spacy train`",
-            show_default=False,
-        ),
-    ],
-) -> None:
+@command("debug", overrides=True)
+def debug_cli(ctx: typer.Context, config_path: Path = CONFIG) -> None:
     """Show label words with their pieces, entities per class, and what is truncated
     or misaligned, as a training with this config would see it.
 
@@ -43,21 +31,20 @@ def debug_cli(
     Example:
       python -m spacy entlm debug configs/entlm.cfg --paths.train train.spacy
     """
-    with one_line_errors():
-        check_file(config_path)
-        overrides = parse_config_overrides(ctx.args)
-        with show_validation_error(config_path, hint_fill=False):
-            config = load_config(config_path, overrides=overrides, interpolate=False)
-            paths = config.get("paths", {})
-            if paths.get("dev") is None:  # not looked at here, but spaCy wants one
-                paths["dev"] = paths.get("train")
-            nlp = init_nlp(config)
-        examples = list(training_examples(nlp))
-        names = entlm_names(nlp)
-        if not names:
-            raise DataError(f"has no {ENTLM_FACTORY} component", path=config_path)
-        for name in names:
-            echo_lines(describe(nlp, name, examples))
+    check_file(config_path)
+    overrides = parse_config_overrides(ctx.args)
+    with show_validation_error(config_path, hint_fill=False):
+        config = load_config(config_path, overrides=overrides, interpolate=False)
+        paths = config.get("paths", {})
+        if paths.get("dev") is None:  # not looked at here, but spaCy wants one
+            paths["dev"] = paths.get("train")
+        nlp = init_nlp(config)
+    examples = list(training_examples(nlp))
+    names = entlm_names(nlp)
+    if not names:
+        raise DataError(f"has no {ENTLM_FACTORY} component", path=config_path)
+    for name in names:
+        echo(*describe(nlp, name, examples))
 
 
 def describe(nlp: Language, name: str, examples: List[Example]) -> List[str]:

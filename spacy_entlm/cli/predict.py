@@ -2,10 +2,9 @@
 
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import spacy
-import typer
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 from tqdm import tqdm
@@ -18,7 +17,8 @@ from ..files.lock import lock_file
 from ..files.text import unpacked_extension
 from ..pipeline.base import MaskedLMNER
 from ..pipeline.confidence import confidence
-from ._util import echo_lines, entlm_cli, one_line_errors
+from ._options import GPU_ID, arg, command, flag, opt
+from ._util import echo
 
 JSONL, SPACY, HTML = ".jsonl", ".spacy", ".html"
 # Beside OUT: what a run that was ended has found so far.
@@ -28,39 +28,20 @@ SPANS_KEY = "spans"
 Entry = Dict[str, Any]
 
 
-@entlm_cli.command("predict")
+@command("predict")
 def predict_cli(
-    pipeline: Annotated[
-        str, typer.Argument(metavar="PIPELINE", help="Folder or package of a pipeline")
-    ],
-    in_: Annotated[
-        Path,
-        typer.Argument(
-            metavar="IN",
-            help="Texts: lines (.txt), JSON lines with a text (.jsonl), packed (.xz "
-            ".gz) or not, or .spacy",
-        ),
-    ],
-    out: Annotated[
-        Path,
-        typer.Argument(
-            metavar="OUT", help=".jsonl, .spacy, or .html for a page to look at"
-        ),
-    ],
-    threshold: Annotated[
-        Optional[float],
-        typer.Option("--threshold", help="Drop entities of less confidence"),
-    ] = None,
-    batch_size: Annotated[
-        int, typer.Option("--batch-size", help="Texts at once")
-    ] = 256,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on where a run ended (.jsonl)")
-    ] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace OUT, or an unfinished run")
-    ] = False,
-    gpu_id: Annotated[int, typer.Option("--gpu-id", help="The GPU; -1: the CPU")] = -1,
+    pipeline: str = arg("PIPELINE", "Folder or package of a pipeline"),
+    in_: Path = arg(
+        "IN",
+        "Texts: lines (.txt), JSON lines with a text (.jsonl), packed (.xz .gz) or "
+        "not, or .spacy",
+    ),
+    out: Path = arg("OUT", ".jsonl, .spacy, or .html for a page to look at"),
+    threshold: Optional[float] = opt(None, "Drop entities of less confidence"),
+    batch_size: int = opt(256, "Texts at once"),
+    resume: bool = flag("--resume", "Go on where a run ended (.jsonl)"),
+    overwrite: bool = flag("--overwrite", "Replace OUT, or an unfinished run"),
+    gpu_id: int = GPU_ID,
 ) -> None:
     """Find the entities of texts and write them with their confidences.
 
@@ -71,30 +52,27 @@ def predict_cli(
     Example:
       python -m spacy entlm predict my_model texts.txt.gz entities.jsonl
     """
-    with one_line_errors():
-        check_text_files([in_])
-        if out.suffix not in (JSONL, SPACY, HTML):
-            raise DataError(f"end its name in {JSONL}, {SPACY} or {HTML}", path=out)
-        check_output(out, source=in_, overwrite=overwrite)
-        if gpu_id >= 0:
-            spacy.require_gpu(gpu_id)
-        nlp = _load(pipeline, threshold)
-        found = _Annotated(nlp, in_, batch_size)
-        if out.suffix == JSONL:
-            _write_json_lines(found, out, resume, overwrite)
-        elif out.suffix == SPACY:
-            with write_file(out) as temporary:
-                docs = (doc for doc, _ in found)
-                DocBin(docs=docs, store_user_data=True).to_disk(temporary)
-        else:
-            from ..evaluation.predictions import predictions_page
+    check_text_files([in_])
+    if out.suffix not in (JSONL, SPACY, HTML):
+        raise DataError(f"end its name in {JSONL}, {SPACY} or {HTML}", path=out)
+    check_output(out, source=in_, overwrite=overwrite)
+    if gpu_id >= 0:
+        spacy.require_gpu(gpu_id)
+    nlp = _load(pipeline, threshold)
+    found = _Annotated(nlp, in_, batch_size)
+    if out.suffix == JSONL:
+        _write_json_lines(found, out, resume, overwrite)
+    elif out.suffix == SPACY:
+        with write_file(out) as temporary:
+            docs = (doc for doc, _ in found)
+            DocBin(docs=docs, store_user_data=True).to_disk(temporary)
+    else:
+        from ..evaluation.predictions import predictions_page
 
-            page = predictions_page((entities_of(doc, e) for doc, e in found), in_.name)
-            with write_file(out) as temporary:
-                temporary.write_text(page, encoding="utf8")
-        echo_lines(
-            [f"{found.n_docs:,} texts, {found.n_entities:,} entities", f"Wrote {out}"]
-        )
+        page = predictions_page((entities_of(doc, e) for doc, e in found), in_.name)
+        with write_file(out) as temporary:
+            temporary.write_text(page, encoding="utf8")
+    echo(f"{found.n_docs:,} texts, {found.n_entities:,} entities", f"Wrote {out}")
 
 
 class _Annotated:
