@@ -31,10 +31,7 @@ def echo(*lines: str) -> None:
 
 
 def score_table(rows: Dict[str, Dict[str, float]]) -> List[str]:
-    """Render precision, recall and F1, in percent, in lines for people.
-
-    rows (Dict[str, Dict[str, float]]): Shares "p", "r" and "f", by names.
-    """
+    """Render shares "p", "r" and "f", by names, in percent, in lines for people."""
     cells = [
         (name, *(f"{100 * row[key]:.2f}" for key in ("p", "r", "f")))
         for name, row in rows.items()
@@ -46,9 +43,8 @@ def score_table(rows: Dict[str, Dict[str, float]]) -> List[str]:
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Turn errors about input and files into one line on stderr and exit status 1.
-
-    The traceback is logged at debug level.
+    """Turn errors about input and files into one line on stderr and exit status 1; the
+    traceback is logged at debug level.
 
     RAISES (typer.Exit): In place of a ValueError (so of a DataError) or an OSError.
     """
@@ -67,10 +63,7 @@ def one_line_errors() -> Iterator[None]:
 def check_outputs(
     paths: Iterable[Path], sources: Sequence[Optional[Path]], overwrite: bool
 ) -> None:
-    """Check before long work that files may be written, and none is a source.
-
-    RAISES (DataError): If they may not.
-    """
+    """RAISES (DataError): If files may not be written, or one of them is a source."""
     for path in paths:
         for source in sources:
             check_output(path, source=source)
@@ -78,10 +71,7 @@ def check_outputs(
 
 
 def progress_bar(items: Iterable[Any], unit: str = "doc") -> Iterable[Any]:
-    """Give the items, with a progress bar on a terminal if that takes long.
-
-    unit (str): Name of one item.
-    """
+    """Give the items, with a progress bar on a terminal if that takes long."""
     # disable=None: no bar where stderr is not a terminal.
     return tqdm(
         items, unit=unit, leave=False, disable=None, delay=_PROGRESS_DELAY_SECONDS

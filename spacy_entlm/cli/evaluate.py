@@ -72,11 +72,11 @@ def _measure(pipeline: Path, test: Path, format: str) -> Dict[str, Any]:
 
 
 def _lines(figures: Dict[str, Any]) -> List[str]:
-    rows = {}
+    rows, totals = {}, []
     for way, gold in (("io", "IO gold"), ("bio", "BIO gold")):
         for label, row in {"all": figures[way], **figures[way]["per_type"]}.items():
             rows[f"{label}, {gold}"] = row
-    io, bio = (f"{100 * figures[way]['f']:.2f}" for way in ("io", "bio"))
-    summary = f"F1 {io} (IO gold), {bio} (BIO gold) on {figures['sentences']} sentences"
+        totals.append(f"{100 * figures[way]['f']:.2f} ({gold})")
+    summary = f"F1 {', '.join(totals)} on {figures['sentences']} sentences"
     speed = f"{figures['words_per_second']:,} words per second"
     return [*score_table(rows), f"{summary}, {speed}"]

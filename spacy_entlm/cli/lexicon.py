@@ -15,19 +15,8 @@ from ..lexicon.mine import mine_names, read_patterns
 from ..lexicon.readers import read_lexicon
 from ..lexicon.subsample import FREQUENCY, WAYS, count_names, subsample
 from ..lexicon.writers import check_lexicon_extension, write_lexicon
-from ._options import (
-    CASE,
-    LABEL,
-    LANG,
-    LEXICON_FORMAT,
-    MAP,
-    OVERWRITE,
-    arg,
-    command,
-    entlm_cli,
-    group,
-    opt,
-)
+from . import _options as opts
+from ._options import arg, command, entlm_cli, group, opt
 from ._util import blank_pipeline, check_outputs, echo, load_lexicon, progress_bar
 
 _N_EXAMPLES = 5
@@ -51,10 +40,10 @@ lexicon_cli = group(
 def merge_cli(
     paths: List[Path] = arg("LEXICON...", _FORMS),
     output_path: Path = opt(..., _OUT, "--out", metavar="OUT"),
-    map_: Optional[List[str]] = MAP,
-    label: Optional[str] = LABEL,
-    lexicon_format: str = LEXICON_FORMAT,
-    overwrite: bool = OVERWRITE,
+    map_: Optional[List[str]] = opts.MAP,
+    label: Optional[str] = opts.LABEL,
+    lexicon_format: str = opts.LEXICON_FORMAT,
+    overwrite: bool = opts.OVERWRITE,
 ) -> None:
     """Put lexicons together, or bring one into the form of JSON lines. A name that
     comes more than once under a label is kept once, with its largest weight.
@@ -84,12 +73,12 @@ def subsample_cli(
         None, "Plain text to count names in, one sentence a line"
     ),
     seed: int = opt(1, "Seed: the same one gives the same names"),
-    case: str = CASE,
-    map_: Optional[List[str]] = MAP,
-    label: Optional[str] = LABEL,
-    lexicon_format: str = LEXICON_FORMAT,
-    lang: str = LANG,
-    overwrite: bool = OVERWRITE,
+    case: str = opts.CASE,
+    map_: Optional[List[str]] = opts.MAP,
+    label: Optional[str] = opts.LABEL,
+    lexicon_format: str = opts.LEXICON_FORMAT,
+    lang: str = opts.LANG,
+    overwrite: bool = opts.OVERWRITE,
 ) -> None:
     """Keep a share of the names of each label.
 
@@ -112,9 +101,9 @@ def subsample_cli(
 @command("show", lexicon_cli)
 def show_cli(
     path: Path = LEXICON,
-    map_: Optional[List[str]] = MAP,
-    label: Optional[str] = LABEL,
-    lexicon_format: str = LEXICON_FORMAT,
+    map_: Optional[List[str]] = opts.MAP,
+    label: Optional[str] = opts.LABEL,
+    lexicon_format: str = opts.LEXICON_FORMAT,
     examples: int = opt(_N_EXAMPLES, "Names of each label", min=0),
     seed: int = opt(1, "Another one shows other names"),
 ) -> None:
@@ -140,8 +129,8 @@ def mine_cli(
     output_path: Path = OUT,
     patterns: Path = opt(..., "JSON file of words of names, as below"),
     lexicon: Optional[Path] = opt(None, "Names that are known"),
-    lang: str = LANG,
-    overwrite: bool = OVERWRITE,
+    lang: str = opts.LANG,
+    overwrite: bool = opts.OVERWRITE,
 ) -> None:
     """Find names in plain text by the words that they begin or end with.
 

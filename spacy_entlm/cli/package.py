@@ -71,24 +71,23 @@ def _describe(
     meta: Dict[str, Any], metrics: Optional[Path], train: Optional[Path]
 ) -> Dict[str, Any]:
     """The meta data with the figures of the test part, or without any."""
-    notes = []
+    notes, performance = [], {}
     if train is not None:
         docs = read_docbin(train, spacy.blank(meta["lang"]))
         counts = Counter(ent.label_ for doc in docs for ent in doc.ents)
         classes = ", ".join(f"{label} {counts[label]}" for label in sorted(counts))
         notes.append(f"Trained on {len(docs)} sentences; entities: {classes}.")
     figures = None if metrics is None else read_json(metrics)
-    performance = {}
     try:
         if figures is not None:
-            bio, io = figures["bio"], figures["io"]
+            bio = figures["bio"]
             performance = {f"ents_{key}": bio[key] for key in ("f", "p", "r")}
             performance["ents_per_type"] = bio["per_type"]
-            p, r, f, merged = (100 * x for x in (bio["p"], bio["r"], bio["f"], io["f"]))
             notes.append(
                 f"Accuracy on {figures['sentences']} test sentences with "
                 f"{figures['n_entities']} entities, measured {figures['date']}: F1 "
-                f"{f:.2f}, precision {p:.2f}, recall {r:.2f}; F1 {merged:.2f} where "
+                f"{100 * bio['f']:.2f}, precision {100 * bio['p']:.2f}, recall "
+                f"{100 * bio['r']:.2f}; F1 {100 * figures['io']['f']:.2f} where "
                 f"neighbours of one class count as one entity."
             )
     except (KeyError, TypeError) as error:

@@ -58,20 +58,20 @@ def predict_cli(
     check_output(out, source=in_, overwrite=overwrite)
     if gpu_id >= 0:
         spacy.require_gpu(gpu_id)
-    nlp = _load(pipeline, threshold)
-    found = _Annotated(nlp, in_, batch_size)
+    found = _Annotated(_load(pipeline, threshold), in_, batch_size)
     if out.suffix == JSONL:
         _write_json_lines(found, out, resume, overwrite)
-    elif out.suffix == SPACY:
-        with write_file(out) as temporary:
-            docs = (doc for doc, _ in found)
-            DocBin(docs=docs, store_user_data=True).to_disk(temporary)
     else:
-        from ..evaluation.predictions import predictions_page
-
-        page = predictions_page((entities_of(doc, e) for doc, e in found), in_.name)
         with write_file(out) as temporary:
-            temporary.write_text(page, encoding="utf8")
+            if out.suffix == SPACY:
+                docs = (doc for doc, _ in found.after(0))
+                DocBin(docs=docs, store_user_data=True).to_disk(temporary)
+            else:
+                from ..evaluation.predictions import predictions_page
+
+                entries = (entities_of(doc, entry) for doc, entry in found.after(0))
+                page = predictions_page(entries, in_.name)
+                temporary.write_text(page, encoding="utf8")
     echo(f"{found.n_docs:,} texts, {found.n_entities:,} entities", f"Wrote {out}")
 
 
@@ -81,9 +81,6 @@ class _Annotated:
     def __init__(self, nlp: Language, path: Path, batch_size: int) -> None:
         self.nlp, self.path, self.batch_size = nlp, path, batch_size
         self.n_docs = self.n_entities = 0
-
-    def __iter__(self) -> Iterator[Tuple[Doc, Entry]]:
-        return self.after(0)
 
     def after(self, n_done: int) -> Iterator[Tuple[Doc, Entry]]:
         """All but the first texts."""
@@ -102,16 +99,12 @@ class _Annotated:
                 if text.strip():
                     yield text, entry
         else:
-            for _, text in numbered_texts(self.path):
-                if text := text.strip():
-                    yield text, {}
+            texts = (text.strip() for _, text in numbered_texts(self.path))
+            yield from ((text, {}) for text in texts if text)
 
 
 def entities_of(doc: Doc, entry: Entry) -> Entry:
-    """What is known of a text, as a JSON object.
-
-    doc (Doc): With its entities. entry (Dict): What the input says of it.
-    """
+    """A text as a JSON object: its entities, and what the input says of it."""
     spans = []
     for ent in _spans(doc):
         span = {"start": ent.start_char, "end": ent.end_char, "label": ent.label_}
@@ -145,11 +138,8 @@ def _write_json_lines(
     lock = part.with_name(f".{part.name}.lock")
     with lock_file(lock, out):
         if part.exists() and not (resume or overwrite):
-            raise DataError(
-                "holds an unfinished run: go on with --resume, or begin again with "
-                "--overwrite",
-                path=part,
-            )
+            hint = "go on with --resume, or begin again with --overwrite"
+            raise DataError(f"holds an unfinished run: {hint}", path=part)
         n_done = _go_on(part, found) if resume and part.exists() else 0
         with part.open("ab" if n_done else "wb") as file_:
             for doc, entry in found.after(n_done):
@@ -174,11 +164,8 @@ def _go_on(part: Path, found: _Annotated) -> int:
     text = load_object(last.decode("utf8"), part, n_done, form="text").get("text")
     given = next(islice(found.texts(), n_done - 1, None), (None, {}))[0]
     if text != given:
-        raise DataError(
-            "was written for another input: begin again with --overwrite",
-            path=part,
-            line=n_done,
-        )
+        hint = "was written for another input: begin again with --overwrite"
+        raise DataError(hint, path=part, line=n_done)
     with part.open("r+b") as file_:
         file_.truncate(size)
     found.n_docs += n_done

@@ -148,11 +148,11 @@ def _words_at_hand(data: Path, annotated: Path) -> Optional[LabelWords]:
 
 @dataclass
 class _Search:
-    """Searches words of all classes, once somebody asks for those of some.
+    """Searches words of all classes, once somebody asks for those of some, which are
+    noted in `labels`. What it gives is of these only, but for the counts.
 
-    docs (List[Doc]): The text. settings (SearchSettings): Ranking and filters.
-    backbone (str): The masked LM, empty for none. lm_top_k (int): How many of
-    its predictions are counted. given (List[Counts]): What stands in their place.
+    backbone: The masked LM, empty for none. lm_top_k: How many of its predictions are
+    counted. given: What stands in place of these.
     """
 
     docs: List[Doc]
@@ -163,13 +163,11 @@ class _Search:
     labels: List[str] = field(default_factory=list)
 
     def words(self, labels: List[str]) -> LabelWords:
-        """Words of some classes, which are noted."""
         self.labels += labels
         return {label: self.found[label].words for label in labels}
 
     @cached_property
     def reader(self) -> Any:
-        """The backbone, None if there is none."""
         from ..model.entlm import load_reader  # torch takes seconds
 
         return load_reader(self.backbone) if self.backbone else None
@@ -188,7 +186,6 @@ class _Search:
 
     @cached_property
     def found(self) -> Dict[str, search.ClassSearch]:
-        """What was found for all classes."""
         self.data, self.lm, pieces = counts.count_docs(self.docs), self.lm_counts, None
         if self.reader is not None:
             pieces = self.reader.word_pieces
@@ -206,12 +203,10 @@ class _Search:
         return found
 
     def report(self) -> Dict[str, Any]:
-        """What is known of the words of the classes that were asked for."""
         searched = {label: self.found[label] for label in self.labels}
         return make_report(searched, self.settings, self.data, self.lm)
 
     def rows(self) -> Dict[str, Any]:
-        """Rows from features at the classes' words."""
         from ..label_words.prototypes import find_prototypes
 
         words = {label: self.found[label].words for label in self.labels}

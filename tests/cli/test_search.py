@@ -212,8 +212,8 @@ def test_counts_of_an_uncased_backbone_are_noticed(search):
         (["--method", "data", "--lm-counts", "counts.json"], "belong to the methods"),
         (["--method", "data", "--top-k", "0"], "top_k must be at least 1"),
         (["--method", "data", "--threshold", "60"], "threshold is a share"),
-        (["--lm-counts", "none.json"], "Cannot read counts from none.json"),
-        (["--lm-counts", "in.conll"], "in.conll is not valid JSON"),
+        (["--lm-counts", "none.json"], "none.json: no such file"),
+        (["--lm-counts", "in.conll"], "in.conll: broken JSON"),
         (["--backbone", "no/such/model"], "Cannot find the masked LM"),
         (["--lm-counts", "counts.json", "--save-counts", "counts.json"], "input too"),
         (["--lm-counts", "counts.json", "--save-counts", "out.json"], "are one file"),
@@ -336,7 +336,7 @@ def test_given_words_are_taken(search, lm):
     Path("data/label_words.json").write_text("{")
     result = search("--backbone", lm, "--data", "data")
     assert result.exit_code == 1
-    assert "label_words.json is not valid JSON" in result.stderr
+    assert "label_words.json: broken JSON" in result.stderr
 
 
 def test_without_annotated_text_there_are_no_words(search, lm):
@@ -373,7 +373,7 @@ def test_what_a_backbone_brings_may_be_broken(search, lm):
     (lm / "pretrain.json").write_text("{")
     result = search("--backbone", lm)
     (line,) = result.stderr.splitlines()
-    assert "pretrain.json: cannot be read" in line
+    assert "pretrain.json: broken JSON" in line
 
 
 @pytest.mark.parametrize("old", ["out.json", "out.report.json", "out.rows.safetensors"])
