@@ -72,8 +72,7 @@ MAP = opt(
 )
 LABEL = opt(None, "Label of names that have none, as in a plain list")
 LEXICON_FORMAT = opt(
-    "auto",
-    f"Format of the lexicon: auto (from its name), {', '.join(readers.FORMATS)}",
+    "auto", f"Format of the lexicon: auto (from its name), {', '.join(readers.FORMATS)}"
 )
 CASE = opt(
     EXACT,

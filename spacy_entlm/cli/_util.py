@@ -8,10 +8,13 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tupl
 import spacy
 import typer
 from spacy.language import Language
+from spacy.tokens import Doc
 from tqdm import tqdm
 from wasabi import table
 from wasabi.util import locale_escape
 
+from ..corpus.readers import read_docs
+from ..corpus.report import CorpusReport
 from ..files.errors import DataError
 from ..files.file import check_output
 from ..lexicon.entries import Entry, LexiconReport
@@ -87,6 +90,12 @@ def blank_pipeline(lang: str) -> Language:
         return spacy.blank(lang)
     except ImportError as error:
         raise DataError(f"cannot make a pipeline for --lang {lang}: {error}") from error
+
+
+def load_docs(path: Path, lang: str, format: str) -> Tuple[List[Doc], CorpusReport]:
+    """Read annotated text, with a progress bar."""
+    nlp = blank_pipeline(lang)
+    return read_docs(path, nlp, format=format, progress=progress_bar)
 
 
 def load_lexicon(

@@ -3,12 +3,10 @@
 from pathlib import Path
 from typing import Dict, Optional
 
-from spacy.language import Language
 from weasel.util import get_checksum
 
 from ..backbones.names import resolve_backbone
 from ..corpus.formats import EXTENSIONS
-from ..corpus.readers import read_docs
 from ..corpus.writers import OUTPUT_EXTENSIONS, check_extension, write_docs
 from ..files.errors import DataError
 from ..files.file import check_output, write_file
@@ -16,7 +14,7 @@ from ..files.folder import check_folder, check_output_folder, write_folder
 from ..files.json_lines import dump_json
 from ..files.text import find_part
 from ._options import FORMAT, LANG, OVERWRITE, arg, command, opt
-from ._util import blank_pipeline, echo, progress_bar
+from ._util import echo, load_docs
 
 # Beside these, a data folder may hold samples that are given, {K}shot/{split}.*.
 PARTS = ("train", "dev", "test", "distant")
@@ -53,23 +51,22 @@ def convert_cli(
     Inline markup is one sentence a line:
       [Angela Ruiz](PER) flew to [Lima](LOC).
     """
-    nlp = blank_pipeline(lang)
     is_file = input_path.exists() and not input_path.is_dir()
     if not is_file and output_path.suffix not in OUTPUT_EXTENSIONS:
         check_folder(input_path)
         check_output_folder(output_path, source=input_path, overwrite=overwrite)
-        _convert_folder(input_path, output_path, nlp, format, backbone)
+        _convert_folder(input_path, output_path, lang, format, backbone)
         return
     check_extension(output_path)
     check_output(output_path, source=input_path, overwrite=overwrite)
-    docs, report = read_docs(input_path, nlp, format=format, progress=progress_bar)
+    docs, report = load_docs(input_path, lang, format)
     with write_file(output_path) as temporary:
         write_docs(docs, temporary)
     echo(*report.lines(), f"Wrote {output_path}")
 
 
 def _convert_folder(
-    data: Path, out: Path, nlp: Language, format: str, backbone: Optional[str]
+    data: Path, out: Path, lang: str, format: str, backbone: Optional[str]
 ) -> None:
     """Write the parts that a folder of data has, and remove those that it had."""
     parts = _find_parts(data)
@@ -80,7 +77,7 @@ def _convert_folder(
         echo(f"{data} has no test part: F1 will not be measured")
     with write_folder(out) as writing:
         for name, source in parts.items():
-            docs, report = read_docs(source, nlp, format=format, progress=progress_bar)
+            docs, report = load_docs(source, lang, format)
             if not report.entities and name not in ("dev", "test"):
                 hint = "no entity in it: mark some, for instance [Lima](LOC)"
                 raise DataError(hint, path=source)

@@ -97,8 +97,7 @@ def _check_paths(overrides: Dict[str, Any]) -> None:
     """A file that is named and not there would be passed over by readers that take
     what there is."""
     for name, value in overrides.items():
-        if name.startswith("paths.") and isinstance(value, str):
-            # A name on the hub has no extension of a file.
-            is_file = Path(value).suffix in (".json", ".jsonl", ".spacy")
-            if is_file and not Path(value).exists():
-                raise DataError(f"{value}: no such file (--{name})")
+        # A name on the hub has no extension of a file.
+        is_file = str(value).endswith((".json", ".jsonl", ".spacy"))
+        if name.startswith("paths.") and is_file and not Path(value).exists():
+            raise DataError(f"{value}: no such file (--{name})")

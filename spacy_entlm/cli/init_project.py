@@ -31,9 +31,8 @@ def init_project_cli(
     if folder.is_file():
         raise DataError("is a file: name a folder", path=folder)
     files = project_files()
-    for name in files:
-        if (folder / name).exists():
-            raise DataError("exists: name another folder", path=folder / name)
+    if there := [folder / name for name in files if (folder / name).exists()]:
+        raise DataError("exists: name another folder", path=there[0])
     for name, source in files.items():
         replace_file(folder / name, source.read_bytes())
     run = "python -m spacy project run train-5shot"

@@ -104,13 +104,11 @@ def _build_own(folder: Path, out: Path) -> bool:
         except PackageNotFoundError:
             return False
         url = urlsplit(json.loads(noted).get("url", ""))
-        if url.scheme != "file":
-            return False
-        source = Path(url2pathname(url.path))
+        source = Path(url2pathname(url.path) if url.scheme == "file" else "")
     if source.suffix == ".whl" and source.is_file():
         shutil.copy(source, out)
         return True
-    if not (source / FILES[0]).is_file():
+    if not source.name or not (source / FILES[0]).is_file():
         return False
     # A copy: setuptools writes to the folder, and packs what an older build left.
     folder.mkdir()

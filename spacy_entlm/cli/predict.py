@@ -1,6 +1,6 @@
 """The command `predict`: entities of plain text, to a file."""
 
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
@@ -115,19 +115,19 @@ def entities_of(doc: Doc, entry: Entry) -> Entry:
 
 def _spans(doc: Doc) -> List[Span]:
     """The entities, or the span groups' where only these are annotated."""
-    if doc.ents or not doc.spans:
-        return list(doc.ents)
-    groups = [list(group) for group in doc.spans.values() if "scores" in group.attrs]
-    return [span for group in groups for span in group]
+    groups = [] if doc.ents else doc.spans.values()
+    scored = [list(group) for group in groups if "scores" in group.attrs]
+    return [*doc.ents, *chain.from_iterable(scored)]
 
 
 def _load(pipeline: str, threshold: Optional[float]) -> Language:
     nlp = spacy.load(pipeline)
-    pipes = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, MaskedLMNER)]
-    if threshold is not None and not pipes:
-        raise ValueError(f"{pipeline} has no component with a threshold")
-    for pipe in pipes:
-        pipe.threshold = pipe.threshold if threshold is None else threshold
+    if threshold is not None:
+        pipes = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, MaskedLMNER)]
+        if not pipes:
+            raise ValueError(f"{pipeline} has no component with a threshold")
+        for pipe in pipes:
+            pipe.threshold = threshold
     return nlp
 
 
@@ -150,10 +150,8 @@ def _write_json_lines(
 
 
 def _go_on(part: Path, found: _Annotated) -> int:
-    """How many texts are done. A line that is not whole is taken away.
-
-    RAISES (DataError): If they are not the first texts of the input.
-    """
+    """How many texts are done; a line that is not whole is taken away. RAISES
+    (DataError): If they are not the first texts of the input."""
     n_done, size, last = 0, 0, b""
     with part.open("rb") as file_:
         for line in file_:

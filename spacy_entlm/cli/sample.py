@@ -8,7 +8,6 @@ from typing import Any, List
 
 from spacy.tokens import Doc
 
-from ..corpus.readers import read_docs
 from ..corpus.report import format_counts
 from ..corpus.sampling import SamplingError, sample_exact
 from ..corpus.writers import check_extension, write_docs
@@ -16,7 +15,7 @@ from ..files.errors import DataError
 from ..files.file import check_output, write_file
 from ..files.folder import check_output_folder, write_folder
 from ._options import FORMAT, LANG, OVERWRITE, arg, command, flag, opt
-from ._util import blank_pipeline, echo, progress_bar
+from ._util import echo, load_docs
 
 # Value of --shots for every example.
 ALL = "all"
@@ -69,9 +68,7 @@ def sample_cli(
     else:
         check_extension(output_path)
         check_output(output_path, source=train_path, overwrite=overwrite)
-    docs, report = read_docs(
-        source, blank_pipeline(lang), format=format, progress=progress_bar
-    )
+    docs, report = load_docs(source, lang, format)
     echo(*report.problems())
     if not (shots == ALL or source == given):
         exact = partial(

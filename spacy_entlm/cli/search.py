@@ -10,7 +10,6 @@ from spacy.tokens import Doc
 
 from ..backbones.names import ENTLM_MINI
 from ..backbones.recommended import LABEL_WORDS_FILE, read_recommended
-from ..corpus.readers import read_docs
 from ..evaluation.label_words.report import casing_advice, make_report, report_path
 from ..files.errors import DataError
 from ..files.file import replace_file, write_file
@@ -21,7 +20,7 @@ from ..label_words import counts, search
 from ..label_words.choice import choose_label_words
 from ..label_words.words import LabelWordError, LabelWords, read_label_words
 from ._options import FORMAT, GPU_ID, LANG, OVERWRITE, arg, command, opt
-from ._util import blank_pipeline, check_outputs, echo, progress_bar
+from ._util import check_outputs, echo, load_docs, progress_bar
 
 # Words by data, and rows that start from features.
 PROTOTYPE = "prototype"
@@ -91,9 +90,7 @@ def search_cli(
     if words is not None:
         _write(output_path, words)
         return
-    docs, corpus = read_docs(
-        annotated_path, blank_pipeline(lang), format=format, progress=progress_bar
-    )
+    docs, corpus = load_docs(annotated_path, lang, format)
     if not corpus.entities:
         raise DataError("no entity in it: annotate it first", path=annotated_path)
     setup_gpu(gpu_id, silent=True)
@@ -127,9 +124,8 @@ def _check_options(asked: Dict[str, Any], save: bool) -> None:
         instead = ", or --lm-counts" if counts_lm else ""
         raise LabelWordError(f"--method {method} needs --backbone{instead}")
     if not counts_lm and (given or save):
-        raise LabelWordError(
-            "--lm-counts and --save-counts belong to the methods lm and data-lm"
-        )
+        options = "--lm-counts and --save-counts"
+        raise LabelWordError(f"{options} belong to the methods lm and data-lm")
 
 
 def _words_at_hand(data: Path, annotated: Path) -> Optional[LabelWords]:
