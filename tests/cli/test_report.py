@@ -205,7 +205,7 @@ def test_text_is_escaped():
 @pytest.mark.parametrize(
     "name, content, text",
     [
-        ("words.json", None, "Cannot read label words from words.json"),
+        ("words.json", None, "words.json: no such file"),
         ("words.json", '{"PER": "John"}', "expected a list of words"),
         ("words.report.json", "{", "words.report.json: broken JSON"),
         ("words.report.json", '{"PER": ["John"]}', "is no report of `search`"),
