@@ -1,30 +1,18 @@
 """Commands under `python -m spacy entlm`, one module each.
 
-spaCy finds them by the entry point group `spacy_cli`. A new command is a module that
-decorates its function with `@entlm_cli.command`; import it here to register it.
+spaCy finds them by the entry point group `spacy_cli`. A new command is a function that
+a module here decorates with `@command`: all modules are imported.
 """
+
+from importlib import import_module
+from pkgutil import iter_modules
 
 from spacy.cli._util import app
 
-from . import (  # noqa: F401
-    annotate,
-    compare,
-    convert,
-    crossval,
-    debug,
-    evaluate,
-    init_project,
-    lexicon,
-    lexicon_wikidata,
-    package,
-    predict,
-    pretrain,
-    report,
-    sample,
-    search,
-)
-from ._util import entlm_cli
+from ._options import entlm_cli
 
 __all__ = ["entlm_cli"]
 
+for module in iter_modules(__path__):
+    import_module(f".{module.name}", __name__)
 app.add_typer(entlm_cli)

@@ -1,26 +1,81 @@
-"""Short forms for the arguments and options of commands."""
+"""How commands are declared, and the arguments and options that several of them have.
 
-from typing import Annotated, Any, Callable
+These are defaults of parameters, whose names tell those of the options.
+"""
+
+from typing import Any, Callable, Optional
 
 import typer
 
-from ._util import entlm_cli, one_line_errors
+from ..corpus import formats
+from ..lexicon import readers
+from ..lexicon.match import CASE_RULES, EXACT
+from ._util import one_line_errors
 
 
-def command(name: str) -> Callable:
-    """Make a function a command whose errors are one line."""
-    return lambda function: entlm_cli.command(name)(one_line_errors()(function))
+def group(name: str, help: str, parent: Optional[typer.Typer] = None) -> typer.Typer:
+    """Make a group of commands, which is one of those in `parent`."""
+    app = typer.Typer(name=name, help=help, no_args_is_help=True, rich_markup_mode=None)
+    if parent is not None:
+        parent.add_typer(app)
+    return app
 
 
-def arg(metavar: str, help: str) -> Any:
+entlm_cli = group(
+    "entlm", "Few-shot named entity recognition with a masked language model (EntLM)."
+)
+
+
+def command(
+    name: str, app: typer.Typer = entlm_cli, overrides: bool = False
+) -> Callable:
+    """Make a function a command whose errors are one line. overrides (bool): Whether
+    `--section.setting value` may follow, for spaCy's `parse_config_overrides`."""
+    others = {"allow_extra_args": overrides, "ignore_unknown_options": overrides}
+    register = app.command(name, context_settings=others)
+    return lambda function: register(one_line_errors()(function))
+
+
+def arg(metavar: str, help: str, default: Any = ...) -> Any:
     """A positional argument."""
-    return typer.Argument(metavar=metavar, help=help, show_default=False)
+    return typer.Argument(default, metavar=metavar, help=help, show_default=False)
 
 
-def opt(name: str, help: str) -> Any:
-    """An option."""
-    return typer.Option(name, help=help)
+def opt(default: Any, help: str, *names: str, **settings: Any) -> Any:
+    """An option. names (str): Its names, if they do not follow from the parameter's.
+    settings (Any): As those of `typer.Option`."""
+    return typer.Option(default, *names, help=help, **settings)
 
 
-GpuOption = Annotated[int, opt("--gpu-id", "GPU, or -1 for the CPU")]
-OverwriteOption = Annotated[bool, opt("--overwrite", "Replace the output if it exists")]
+def flag(name: str, help: str) -> Any:
+    """An option that is off unless it is given."""
+    return typer.Option(False, name, help=help)
+
+
+CONFIG = arg(
+    "CONFIG", "Training config; settings can be replaced as with `spacy train`"
+)
+FORMAT = opt(
+    "auto",
+    "Format of the input: auto (from its name and content), "
+    f"{', '.join(formats.FORMATS)}",
+)
+LANG = opt("en", "Language whose tokenizer splits texts into words")
+GPU_ID = opt(-1, "GPU, or -1 for the CPU")
+OVERWRITE = flag("--overwrite", "Replace the output if it exists")
+
+MAP = opt(
+    None,
+    "Label map, repeatable: TYPE=LABEL (or several of them in one string), or a JSON "
+    "file of them; types that it does not name are left out",
+    "--map",
+)
+LABEL = opt(None, "Label of names that have none, as in a plain list")
+LEXICON_FORMAT = opt(
+    "auto", f"Format of the lexicon: auto (from its name), {', '.join(readers.FORMATS)}"
+)
+CASE = opt(
+    EXACT,
+    f"{CASE_RULES[0]}: as the lexicon spells a name; {CASE_RULES[1]}: in any case; "
+    f"{CASE_RULES[2]}: in any case, but only capitalised words of the text",
+)

@@ -1,54 +1,40 @@
-"""What the commands share: the Typer app, errors, output files, progress, pipelines."""
+"""What the commands share: errors, outputs, progress, pipelines, lexicons."""
 
 import logging
 from contextlib import contextmanager
-from typing import Annotated, Any, Dict, Iterable, Iterator, List
+from pathlib import Path
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 import spacy
 import typer
 from spacy.language import Language
+from spacy.tokens import Doc
 from tqdm import tqdm
 from wasabi import table
 from wasabi.util import locale_escape
 
-from ..corpus.formats import FORMATS
+from ..corpus.readers import read_docs
+from ..corpus.report import CorpusReport
 from ..files.errors import DataError
+from ..files.file import check_output
+from ..lexicon.entries import Entry, LexiconReport
+from ..lexicon.labels import read_label_map
+from ..lexicon.readers import read_lexicon
 
 logger = logging.getLogger(__name__)
-
-HELP = "Few-shot named entity recognition with a masked language model (EntLM)."
 
 # Shorter work needs no progress bar.
 _PROGRESS_DELAY_SECONDS = 1.0
 
-entlm_cli = typer.Typer(
-    name="entlm", help=HELP, no_args_is_help=True, rich_markup_mode=None
-)
 
-
-_FORMATS = f"auto (from its name and content), {', '.join(FORMATS)}"
-FormatOption = Annotated[
-    str, typer.Option("--format", help=f"Format of the input: {_FORMATS}")
-]
-LangOption = Annotated[
-    str, typer.Option("--lang", help="Language whose tokenizer splits texts into words")
-]
-
-
-def echo_lines(lines: Iterable[str]) -> None:
-    """Print lines on stdout, with "?" for what the terminal cannot show.
-
-    lines (Iterable[str]): The lines.
-    """
+def echo(*lines: str) -> None:
+    """Print lines on stdout, with "?" for what the terminal cannot show."""
     for line in lines:
         typer.echo(locale_escape(line))
 
 
 def score_table(rows: Dict[str, Dict[str, float]]) -> List[str]:
-    """Render precision, recall and F1, in percent, in lines for people.
-
-    rows (Dict[str, Dict[str, float]]): Shares "p", "r" and "f", by names.
-    """
+    """Render shares "p", "r" and "f", by names, in percent, in lines for people."""
     cells = [
         (name, *(f"{100 * row[key]:.2f}" for key in ("p", "r", "f")))
         for name, row in rows.items()
@@ -60,9 +46,8 @@ def score_table(rows: Dict[str, Dict[str, float]]) -> List[str]:
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Turn errors about input and files into one line on stderr and exit status 1.
-
-    The traceback is logged at debug level.
+    """Turn errors about input and files into one line on stderr and exit status 1; the
+    traceback is logged at debug level.
 
     RAISES (typer.Exit): In place of a ValueError (so of a DataError) or an OSError.
     """
@@ -70,25 +55,26 @@ def one_line_errors() -> Iterator[None]:
         yield
     except (ValueError, OSError) as error:
         logger.debug("The command failed", exc_info=True)
-        line = locale_escape(f"✘ {_one_line(error)}")
-        typer.echo(typer.style(line, fg="red"), err=True)
+        text = str(error)
+        if isinstance(error, OSError) and error.strerror and error.filename is not None:
+            text = f"{error.filename}: {error.strerror}"
+        line = " ".join(text.split()) or type(error).__name__
+        typer.echo(typer.style(locale_escape(f"✘ {line}"), fg="red"), err=True)
         raise typer.Exit(code=1) from error
 
 
-def _one_line(error: Exception) -> str:
-    text = str(error)
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        text = f"{error.filename}: {error.strerror}"
-    return " ".join(text.split()) or type(error).__name__
+def check_outputs(
+    paths: Iterable[Path], sources: Sequence[Optional[Path]], overwrite: bool
+) -> None:
+    """RAISES (DataError): If files may not be written, or one of them is a source."""
+    for path in paths:
+        for source in sources:
+            check_output(path, source=source)
+        check_output(path, overwrite=overwrite)
 
 
 def progress_bar(items: Iterable[Any], unit: str = "doc") -> Iterable[Any]:
-    """Show a progress bar on a terminal if going through the items takes long.
-
-    items (Iterable[Any]): What is gone through.
-    unit (str): Name of one item.
-    RETURNS (Iterable[Any]): The same items.
-    """
+    """Give the items, with a progress bar on a terminal if that takes long."""
     # disable=None: no bar where stderr is not a terminal.
     return tqdm(
         items, unit=unit, leave=False, disable=None, delay=_PROGRESS_DELAY_SECONDS
@@ -96,13 +82,25 @@ def progress_bar(items: Iterable[Any], unit: str = "doc") -> Iterable[Any]:
 
 
 def blank_pipeline(lang: str) -> Language:
-    """Make an empty pipeline.
+    """Make an empty pipeline with the tokenizer of a language, eg "en".
 
-    lang (str): Language code, eg "en".
-    RETURNS (Language): With the tokenizer of that language.
     RAISES (DataError): If spaCy lacks the language, or it needs another package.
     """
     try:
         return spacy.blank(lang)
     except ImportError as error:
         raise DataError(f"cannot make a pipeline for --lang {lang}: {error}") from error
+
+
+def load_docs(path: Path, lang: str, format: str) -> Tuple[List[Doc], CorpusReport]:
+    """Read annotated text, with a progress bar."""
+    nlp = blank_pipeline(lang)
+    return read_docs(path, nlp, format=format, progress=progress_bar)
+
+
+def load_lexicon(
+    path: Path, format: str, label: Optional[str], map_: Optional[List[str]]
+) -> Tuple[List[Entry], LexiconReport]:
+    """Read a lexicon with the values of --lexicon-format, --label and --map."""
+    label_map = read_label_map(map_) if map_ else None
+    return read_lexicon(path, format=format, label=label, label_map=label_map)

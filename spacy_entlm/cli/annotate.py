@@ -2,7 +2,7 @@
 
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Iterator, List, Optional, Set, Tuple
+from typing import Iterator, List, Optional, Set, Tuple
 
 import typer
 from spacy.language import Language
@@ -14,29 +14,16 @@ from ..corpus.formats import EXTENSIONS, FORMATS, SPACY, format_from_content
 from ..corpus.readers import read_docbin, read_docs
 from ..corpus.texts import make_docs
 from ..evaluation.scoring import score_entities
+from ..files import text as files
 from ..files.errors import DataError
 from ..files.file import check_output, replace_file, write_file
 from ..files.folder import check_folder
-from ..files.text import (
-    PACKED,
-    check_file,
-    find_part,
-    read_bytes,
-    read_lines,
-    unpacked_extension,
-)
-from ..lexicon.match import EXACT, LexiconMatcher, annotate
-from ..lexicon.readers import read_lexicon
+from ..lexicon.match import LexiconMatcher, annotate
 from ..lexicon.report import MatchReport, score_words
-from ._lexicon import (
-    CaseOption,
-    LabelOption,
-    LexiconFormatOption,
-    MapOption,
-    label_map,
-)
-from ._options import OverwriteOption, arg, command, opt
-from ._util import LangOption, blank_pipeline, echo_lines, progress_bar, score_table
+from . import _options as opts
+from . import _util as util
+from ._options import arg, command, flag, opt
+from ._util import echo
 
 # One sentence a line, which no other command reads.
 TEXT = "text"
@@ -51,44 +38,32 @@ _N_LINES_SEEN = 1000
 
 @command("annotate")
 def annotate_cli(
-    lexicon_path: Annotated[Path, arg("LEXICON", "Any file that `lexicon` reads")],
-    input_path: Annotated[
-        Path, arg("IN", "Any file that `convert` reads, or text, one sentence a line")
-    ],
-    output_path: Annotated[
-        Optional[Path], arg("OUT", "File to write: .spacy, or .jsonl for BIO tags")
-    ] = None,
-    corpus: Annotated[
-        Optional[Path], opt("--corpus", "Folder that `convert` wrote (see above)")
-    ] = None,
-    case: CaseOption = EXACT,
-    map_: MapOption = None,
-    label: LabelOption = None,
-    min_length: Annotated[
-        int, opt("--min-length", "Leave out names of fewer characters")
-    ] = 1,
-    stop_words: Annotated[Optional[str], opt("--stop-words", _STOP_HELP)] = None,
-    skip_initial: Annotated[
-        bool, opt("--skip-initial", "Leave out single words that start a sentence")
-    ] = False,
-    join: Annotated[
-        bool, opt("--join", "Make one entity of neighbouring names of one label")
-    ] = False,
-    open_: Annotated[
-        bool, opt("--open", "Leave other capitalised words without annotation")
-    ] = False,
-    only_matches: Annotated[
-        bool, opt("--only-matches", "Leave out texts in which no name was found")
-    ] = False,
-    gold: Annotated[
-        Optional[bool], opt("--gold/--no-gold", "Measure against entities in IN")
-    ] = None,
-    lexicon_format: LexiconFormatOption = "auto",
-    format: Annotated[
-        str, opt("--format", f"Format of IN: auto, {TEXT}, {', '.join(FORMATS)}")
-    ] = "auto",
-    lang: LangOption = "en",
-    overwrite: OverwriteOption = False,
+    lexicon_path: Path = arg("LEXICON", "Any file that `lexicon` reads"),
+    input_path: Path = arg(
+        "IN", "Any file that `convert` reads, or text, one sentence a line"
+    ),
+    output_path: Optional[Path] = arg(
+        "OUT", "File to write: .spacy, or .jsonl for BIO tags", None
+    ),
+    corpus: Optional[Path] = opt(None, "Folder that `convert` wrote (see above)"),
+    case: str = opts.CASE,
+    map_: Optional[List[str]] = opts.MAP,
+    label: Optional[str] = opts.LABEL,
+    min_length: int = opt(1, "Leave out names of fewer characters"),
+    stop_words: Optional[str] = opt(None, _STOP_HELP),
+    skip_initial: bool = flag(
+        "--skip-initial", "Leave out single words that start a sentence"
+    ),
+    join: bool = flag("--join", "Make one entity of neighbouring names of one label"),
+    open_: bool = flag("--open", "Leave other capitalised words without annotation"),
+    only_matches: bool = flag(
+        "--only-matches", "Leave out texts in which no name was found"
+    ),
+    gold: Optional[bool] = opt(None, "Measure against entities in IN"),
+    lexicon_format: str = opts.LEXICON_FORMAT,
+    format: str = opt("auto", f"Format of IN: auto, {TEXT}, {', '.join(FORMATS)}"),
+    lang: str = opts.LANG,
+    overwrite: bool = opts.OVERWRITE,
 ) -> None:
     """Mark the names of a lexicon in a text, the longest ones, from left to right.
 
@@ -112,12 +87,10 @@ def annotate_cli(
         check_output(output, overwrite=overwrite)
         lexicon_path, input_path = _find_in_folders(lexicon_path, corpus, output)
     for source in (lexicon_path, input_path):
-        check_file(source)
-        check_output(output, source=source, overwrite=overwrite)
-    nlp = blank_pipeline(lang)
-    entries, lexicon_report = read_lexicon(
-        lexicon_path, format=lexicon_format, label=label, label_map=label_map(map_)
-    )
+        files.check_file(source)
+    util.check_outputs([output], [lexicon_path, input_path], overwrite)
+    nlp = util.blank_pipeline(lang)
+    entries, read = util.load_lexicon(lexicon_path, lexicon_format, label, map_)
     matcher = LexiconMatcher(
         entries,
         case=case,
@@ -141,15 +114,15 @@ def annotate_cli(
         write_docs(marked(), temporary)
         if not report.docs:
             raise DataError("the file is empty: add sentences", path=input_path)
-    lines = [*lexicon_report.problems(), *_describe(matcher), *report.lines()]
+    echo(*read.problems(), *_describe(matcher), *report.lines())
     if gold_docs:
         scores = score_entities(examples)
-        lines.append(f"Against {scores['n_entities']:,} gold entities, in percent:")
         rows = {"all": scores["bio"], **scores["bio"]["per_type"]}
         words = score_words((eg.predicted, eg.reference) for eg in examples)
         rows.update({f"{k}, words": v.to_dict() for k, v in words.items()})
-        lines += score_table(rows)
-    echo_lines([*lines, f"Wrote {output}"])
+        echo(f"Against {scores['n_entities']:,} gold entities, in percent:")
+        echo(*util.score_table(rows))
+    echo(f"Wrote {output}")
 
 
 def _find_in_folders(data: Path, corpus: Path, output: Path) -> Tuple[Path, Path]:
@@ -157,14 +130,14 @@ def _find_in_folders(data: Path, corpus: Path, output: Path) -> Tuple[Path, Path
     command ends: empty, or text of the data that is annotated already."""
     check_folder(data)
     distant, train = corpus / "distant.spacy", corpus / "train.spacy"
-    lexicon = find_part(data, "lexicon", _LEXICON_EXTENSIONS)
-    text = find_part(data, "unlabeled", EXTENSIONS) or train
+    lexicon = files.find_part(data, "lexicon", _LEXICON_EXTENSIONS)
+    text = files.find_part(data, "unlabeled", EXTENSIONS) or train
     if lexicon is not None and text.is_file() and not distant.is_file():
         return lexicon, text
     lacking = "unlabeled.* and no train part" if lexicon else "lexicon.*"
-    replace_file(output, read_bytes(distant) if distant.is_file() else b"")
+    replace_file(output, files.read_bytes(distant) if distant.is_file() else b"")
     reason = f"the data's {distant}" if distant.is_file() else f"empty, no {lacking}"
-    echo_lines([f"Wrote {output}: {reason}"])
+    echo(f"Wrote {output}: {reason}")
     raise typer.Exit()
 
 
@@ -175,7 +148,7 @@ def _read_input(
     if _is_plain_text(path, format):
         if gold:
             raise DataError("plain text has no entities: leave out --gold", path=path)
-        lines = progress_bar(read_lines(path), unit="line")
+        lines = util.progress_bar(files.read_lines(path), unit="line")
         return make_docs(lines, nlp, path), []
     if format == SPACY or (format == "auto" and path.suffix.lower() == ".spacy"):
         # Not read_docs: text to be annotated need not be annotated yet.
@@ -187,23 +160,23 @@ def _read_input(
         raise DataError("holds no entities to measure against", path=path)
     measured = has_gold if gold is None else gold
     copies = [doc.copy() for doc in docs] if measured else []
-    return iter(progress_bar(docs)), copies
+    return iter(util.progress_bar(docs)), copies
 
 
 def _is_plain_text(path: Path, format: str) -> bool:
     if format != "auto":
         return format == TEXT
-    if unpacked_extension(path) != ".txt":
+    if files.unpacked_extension(path) != ".txt":
         return False
-    if path.suffix.lower() in PACKED:
+    if path.suffix.lower() in files.PACKED:
         return True
     try:
-        head = [line for _, line in islice(read_lines(path), _N_LINES_SEEN)]
-        format_from_content(head, path)
+        lines = islice(files.read_lines(path), _N_LINES_SEEN)
+        format_from_content([line for _, line in lines], path)
+        return False
     except DataError:
         # Neither columns nor markup, or no file that can be read, which comes up again.
         return True
-    return False
 
 
 def _read_stop_words(value: Optional[str], nlp: Language) -> Set[str]:
@@ -211,7 +184,7 @@ def _read_stop_words(value: Optional[str], nlp: Language) -> Set[str]:
         return set()
     if value == _LANGUAGES_OWN:
         return set(nlp.Defaults.stop_words)
-    return {line.strip() for _, line in read_lines(Path(value)) if line.strip()}
+    return {line.strip() for _, line in files.read_lines(Path(value)) if line.strip()}
 
 
 def _describe(matcher: LexiconMatcher) -> List[str]:

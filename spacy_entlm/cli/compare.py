@@ -2,66 +2,35 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, List, Optional, Tuple
-
-import typer
+from typing import Any, List, Optional, Tuple
 
 from ..evaluation.figures import HOW_TO_GET, has_matplotlib
 from ..files.errors import DataError
-from ._util import echo_lines, entlm_cli, one_line_errors
+from ._options import arg, command, flag, opt
+from ._util import echo
 
 # Errors that are printed; all of them are in errors.txt.
 N_ERRORS_SHOWN = 5
-
-ConfigArgument = Annotated[
-    Path,
-    typer.Argument(metavar="CONFIG.yml", help="What to compare", show_default=False),
-]
-FolderArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="OUT",
-        help="Folder for records and report; what has a record is not trained again",
-        show_default=False,
-    ),
-]
-BaselineOption = Annotated[
-    Optional[List[str]],
-    typer.Option(
-        "--baseline",
-        help="What differences are to: method=..., variant=... or backbone=..., "
-        "repeatable",
-        show_default="method=bert_tagger",
-    ),
-]
-JobsOption = Annotated[
-    int,
-    typer.Option("--jobs", min=1, help="Trainings at a time; they share the cores"),
-]
-GpusOption = Annotated[
-    Optional[str],
-    typer.Option("--gpus", help="GPUs to use in turn, eg 0,1", show_default="none"),
-]
-SetOption = Annotated[
-    Optional[List[str]],
-    typer.Option("--set", help="NAME=VALUE in place of the config's, repeatable"),
-]
-SeedOption = Annotated[int, typer.Option("--seed", help="Of the bootstrap")]
-ReportOption = Annotated[
-    bool, typer.Option("--report-only", help="Train nothing: report what is there")
-]
+_OUT = "Folder for records and report; what has a record is not trained again"
+_BASELINE = (
+    "What differences are to: method=..., variant=... or backbone=..., repeatable"
+)
 
 
-@entlm_cli.command("compare")
+@command("compare")
 def compare_cli(
-    config_path: ConfigArgument,
-    folder: FolderArgument,
-    baseline: BaselineOption = None,
-    jobs: JobsOption = 1,
-    gpus: GpusOption = None,
-    settings: SetOption = None,
-    seed: SeedOption = 1,
-    report_only: ReportOption = False,
+    config_path: Path = arg("CONFIG.yml", "What to compare"),
+    folder: Path = arg("OUT", _OUT),
+    baseline: Optional[List[str]] = opt(
+        None, _BASELINE, show_default="method=bert_tagger"
+    ),
+    jobs: int = opt(1, "Trainings at a time; they share the cores", min=1),
+    gpus: Optional[str] = opt(None, "GPUs to use in turn, eg 0,1", show_default="none"),
+    settings: Optional[List[str]] = opt(
+        None, "NAME=VALUE in place of the config's, repeatable", "--set"
+    ),
+    seed: int = opt(1, "Of the bootstrap"),
+    report_only: bool = flag("--report-only", "Train nothing: report what is there"),
 ) -> None:
     """Train and measure methods, backbones and label words on your data, and report
     means and paired differences.
@@ -73,35 +42,30 @@ def compare_cli(
       python -m spacy entlm compare compare.yml build/compare --jobs 2 \\
         --set settings.epochs=10 --baseline method=bert_tagger
     """
-    with one_line_errors():
-        # pandas and torch take seconds.
-        from ..evaluation.compare.config import read_config
-        from ..evaluation.compare.report import PAGE, check_report, write_report
-        from ..evaluation.compare.run import read_result, run_comparison
+    # pandas and torch take seconds.
+    from ..evaluation.compare.config import read_config
+    from ..evaluation.compare.report import PAGE, check_report, write_report
+    from ..evaluation.compare.run import read_result, run_comparison
 
-        config = read_config(config_path, dict(map(_parse_setting, settings or [])))
-        check_report(config, folder, baseline)
-        if report_only:
-            result = read_result(config, folder)
-        else:
-            result = run_comparison(
-                config,
-                folder,
-                n_processes=jobs,
-                gpus=_parse_gpus(gpus),
-                notify=lambda line: echo_lines([line]),
-            )
-        if result.records or report_only:
-            title = config.title
-            lines = write_report(result, folder, title, baselines=baseline, seed=seed)
-            echo_lines([*lines, f"Wrote {folder / PAGE}"])
-            if not has_matplotlib():
-                echo_lines([HOW_TO_GET])
-        if errors := result.errors:
-            raise DataError(
-                f"{len(errors)} trainings failed (errors.txt has all; run again to try "
-                f"them again): {'; '.join(errors[:N_ERRORS_SHOWN])}"
-            )
+    config = read_config(config_path, dict(map(_parse_setting, settings or [])))
+    check_report(config, folder, baseline)
+    if report_only:
+        result = read_result(config, folder)
+    else:
+        result = run_comparison(
+            config, folder, n_processes=jobs, gpus=_parse_gpus(gpus), notify=echo
+        )
+    if result.records or report_only:
+        title = config.title
+        lines = write_report(result, folder, title, baselines=baseline, seed=seed)
+        echo(*lines, f"Wrote {folder / PAGE}")
+        if not has_matplotlib():
+            echo(HOW_TO_GET)
+    if errors := result.errors:
+        raise DataError(
+            f"{len(errors)} trainings failed (errors.txt has all; run again to try "
+            f"them again): {'; '.join(errors[:N_ERRORS_SHOWN])}"
+        )
 
 
 def _parse_gpus(value: Optional[str]) -> List[int]:

@@ -1,22 +1,20 @@
 """The command `convert`: annotated files to .spacy or JSON lines."""
 
 from pathlib import Path
-from typing import Annotated, Dict, Optional
+from typing import Dict, Optional
 
-from spacy.language import Language
 from weasel.util import get_checksum
 
 from ..backbones.names import resolve_backbone
 from ..corpus.docs import OUTPUT_EXTENSIONS, check_extension, write_docs
 from ..corpus.formats import EXTENSIONS
-from ..corpus.readers import read_docs
 from ..files.errors import DataError
 from ..files.file import check_output, write_file
 from ..files.folder import check_folder, check_output_folder, write_folder
 from ..files.json_lines import dump_json
 from ..files.text import find_part
-from ._options import OverwriteOption, arg, command, opt
-from ._util import FormatOption, LangOption, blank_pipeline, echo_lines, progress_bar
+from ._options import FORMAT, LANG, OVERWRITE, arg, command, opt
+from ._util import echo, load_docs
 
 # Beside these, a data folder may hold samples that are given, {K}shot/{split}.*.
 PARTS = ("train", "dev", "test", "distant")
@@ -26,16 +24,14 @@ NAMES_FILE, BACKBONE_FILE = "data.json", "backbone.json"
 
 @command("convert")
 def convert_cli(
-    input_path: Annotated[Path, arg("IN", "Annotated file, or a folder of data")],
-    output_path: Annotated[
-        Path, arg("OUT", "File to write, .spacy or .jsonl; of a folder the new folder")
-    ],
-    format: FormatOption = "auto",
-    lang: LangOption = "en",
-    backbone: Annotated[
-        Optional[str], opt("--backbone", f"Note its content in OUT/{BACKBONE_FILE}")
-    ] = None,
-    overwrite: OverwriteOption = False,
+    input_path: Path = arg("IN", "Annotated file, or a folder of data"),
+    output_path: Path = arg(
+        "OUT", "File to write, .spacy or .jsonl; of a folder the new folder"
+    ),
+    format: str = FORMAT,
+    lang: str = LANG,
+    backbone: Optional[str] = opt(None, f"Note its content in OUT/{BACKBONE_FILE}"),
+    overwrite: bool = OVERWRITE,
 ) -> None:
     """Convert annotated data to spaCy's .spacy format.
 
@@ -55,23 +51,22 @@ def convert_cli(
     Inline markup is one sentence a line:
       [Angela Ruiz](PER) flew to [Lima](LOC).
     """
-    nlp = blank_pipeline(lang)
     is_file = input_path.exists() and not input_path.is_dir()
     if not is_file and output_path.suffix not in OUTPUT_EXTENSIONS:
         check_folder(input_path)
         check_output_folder(output_path, source=input_path, overwrite=overwrite)
-        _convert_folder(input_path, output_path, nlp, format, backbone)
+        _convert_folder(input_path, output_path, lang, format, backbone)
         return
     check_extension(output_path)
     check_output(output_path, source=input_path, overwrite=overwrite)
-    docs, report = read_docs(input_path, nlp, format=format, progress=progress_bar)
+    docs, report = load_docs(input_path, lang, format)
     with write_file(output_path) as temporary:
         write_docs(docs, temporary)
-    echo_lines([*report.lines(), f"Wrote {output_path}"])
+    echo(*report.lines(), f"Wrote {output_path}")
 
 
 def _convert_folder(
-    data: Path, out: Path, nlp: Language, format: str, backbone: Optional[str]
+    data: Path, out: Path, lang: str, format: str, backbone: Optional[str]
 ) -> None:
     """Write the parts that a folder of data has, and remove those that it had."""
     parts = _find_parts(data)
@@ -79,17 +74,17 @@ def _convert_folder(
         extensions = " ".join(EXTENSIONS)
         raise DataError(f"has no train.* or test.* ({extensions}): add it", path=data)
     if "test" not in parts:
-        echo_lines([f"{data} has no test part: F1 will not be measured"])
+        echo(f"{data} has no test part: F1 will not be measured")
     with write_folder(out) as writing:
         for name, source in parts.items():
-            docs, report = read_docs(source, nlp, format=format, progress=progress_bar)
+            docs, report = load_docs(source, lang, format)
             if not report.entities and name not in ("dev", "test"):
                 hint = "no entity in it: mark some, for instance [Lima](LOC)"
                 raise DataError(hint, path=source)
             target = writing / f"{name}.spacy"
             target.parent.mkdir(exist_ok=True)
             write_docs(docs, target)
-            echo_lines([f"{source}:", *report.lines()])
+            echo(f"{source}:", *report.lines())
         names = sorted(path.name for path in data.iterdir() if path.is_file())
         (writing / NAMES_FILE).write_bytes(dump_json(names))
         if backbone is not None:
@@ -97,7 +92,7 @@ def _convert_folder(
             checksum = get_checksum(folder) if folder.exists() else None
             noted = dump_json({"name": backbone, "checksum": checksum})
             (writing / BACKBONE_FILE).write_bytes(noted)
-    echo_lines([f"Wrote {', '.join(parts)} to {out}"])
+    echo(f"Wrote {', '.join(parts)} to {out}")
 
 
 def _find_parts(data: Path) -> Dict[str, Path]:

@@ -1,7 +1,7 @@
 """The command `crossval`: how well a training works on data without a test part."""
 
 from pathlib import Path
-from typing import Annotated, Any, Dict, Optional
+from typing import Any, Dict, Optional
 
 import typer
 from spacy.cli._util import import_code, parse_config_overrides, setup_gpu
@@ -9,59 +9,36 @@ from spacy.cli._util import import_code, parse_config_overrides, setup_gpu
 from ..corpus.report import format_counts
 from ..files.errors import DataError
 from ..files.file import check_output, replace_file
-from ._util import FormatOption, echo_lines, entlm_cli, one_line_errors, progress_bar
+from ._options import CONFIG, FORMAT, arg, command, flag, opt
+from ._util import echo, progress_bar
 
 DEFAULT_FOLDER = Path("build") / "crossval"
 # Of a program that was stopped by the keyboard.
 INTERRUPTED = 130
 
 
-@entlm_cli.command(
-    "crossval",
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-)
+@command("crossval", overrides=True)
 def crossval_cli(
     ctx: typer.Context,
-    config_path: Annotated[
-        Path,
-        typer.Argument(
-            metavar="CONFIG",
-            help="Training config; settings can be replaced as with `spacy train`",
-            show_default=False,
-        ),
-    ],
-    data_path: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA",
-            help="Annotated sentences: .spacy, JSON lines, CoNLL or inline markup",
-            show_default=False,
-        ),
-    ],
-    folds: Annotated[int, typer.Option(min=2, help="Parts, each held out once")] = 5,
-    repeats: Annotated[int, typer.Option(min=1, help="Divisions into folds")] = 3,
-    seed: Annotated[int, typer.Option(min=0, help="Of the first division")] = 1,
-    out: Annotated[
-        Optional[Path],
-        typer.Option(
-            "--out",
-            help="Report, .html, .md or .json; what finished trainings found is kept "
-            "beside it",
-            show_default=f"{DEFAULT_FOLDER}/DATA.html",
-        ),
-    ] = None,
-    curve: Annotated[
-        bool, typer.Option(help="Train on 1/4, 1/2 and 3/4 of the examples too")
-    ] = True,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a report of other settings")
-    ] = False,
-    format: FormatOption = "auto",
-    code_path: Annotated[
-        Optional[Path],
-        typer.Option("--code", "-c", help="Python file with functions of the config"),
-    ] = None,
-    gpu_id: Annotated[int, typer.Option("--gpu-id", "-g", help="-1: the CPU")] = -1,
+    config_path: Path = CONFIG,
+    data_path: Path = arg(
+        "DATA", "Annotated sentences: .spacy, JSON lines, CoNLL or inline markup"
+    ),
+    folds: int = opt(5, "Parts, each held out once", min=2),
+    repeats: int = opt(3, "Divisions into folds", min=1),
+    seed: int = opt(1, "Of the first division", min=0),
+    out: Optional[Path] = opt(
+        None,
+        "Report, .html, .md or .json; what finished trainings found is kept beside it",
+        show_default=f"{DEFAULT_FOLDER}/DATA.html",
+    ),
+    curve: bool = opt(True, "Train on 1/4, 1/2 and 3/4 of the examples too"),
+    overwrite: bool = flag("--overwrite", "Replace a report of other settings"),
+    format: str = FORMAT,
+    code_path: Optional[Path] = opt(
+        None, "Python file with functions of the config", "--code", "-c"
+    ),
+    gpu_id: int = opt(-1, "-1: the CPU", "--gpu-id", "-g"),
 ) -> None:
     """Tell whether a training is usable, on data without a test part: F1 by
     cross-validation with its interval, by class, the sentences that went wrong, and
@@ -74,56 +51,53 @@ def crossval_cli(
       python -m spacy entlm crossval configs/entlm.cfg train.spacy \\
         --paths.backbone bert-base-cased --folds 5 --repeats 3
     """
-    with one_line_errors():
-        overrides = parse_config_overrides(ctx.args)
-        out = out or DEFAULT_FOLDER / f"{data_path.stem}.html"
-        from ..evaluation.crossval.report import check_extension, render, screen_lines
+    overrides = parse_config_overrides(ctx.args)
+    out = out or DEFAULT_FOLDER / f"{data_path.stem}.html"
+    from ..evaluation.crossval.report import check_extension, render, screen_lines
 
-        check_extension(out)
-        check_output(out, source=data_path)
-        _check_paths(overrides)
+    check_extension(out)
+    check_output(out, source=data_path)
+    _check_paths(overrides)
 
-        from ..corpus.readers import read_docs
-        from ..evaluation.crossval.result import summarise
-        from ..evaluation.crossval.run import Settings, run_trainings, usable_docs
-        from ..evaluation.crossval.training import Trainer
+    from ..corpus.readers import read_docs
+    from ..evaluation.crossval.result import summarise
+    from ..evaluation.crossval.run import Settings, run_trainings, usable_docs
+    from ..evaluation.crossval.training import Trainer
 
-        setup_gpu(gpu_id, silent=True)
-        import_code(code_path)
-        trainer = Trainer(config_path, overrides)
-        docs, report = read_docs(
-            data_path, trainer.nlp, format=format, progress=progress_bar
+    setup_gpu(gpu_id, silent=True)
+    import_code(code_path)
+    trainer = Trainer(config_path, overrides)
+    docs, report = read_docs(
+        data_path, trainer.nlp, format=format, progress=progress_bar
+    )
+    problems = report.problems()
+    docs = usable_docs(docs, folds, problems.append)
+    echo(
+        f"{len(docs):,} sentences, {report.entities.total():,} entities",
+        *format_counts(report.entities),
+        *(f"Warning: {problem}" for problem in problems),
+    )
+    settings = Settings(folds, repeats, seed, curve)
+    try:
+        outcomes = run_trainings(
+            trainer, docs, settings, out, overwrite=overwrite, notify=echo
         )
-        problems = report.problems()
-        docs = usable_docs(docs, folds, problems.append)
-        echo_lines(
-            [
-                f"{len(docs):,} sentences, {report.entities.total():,} entities",
-                *format_counts(report.entities),
-                *(f"Warning: {problem}" for problem in problems),
-            ]
-        )
-        settings = Settings(folds, repeats, seed, curve)
-        try:
-            options: Any = {"overwrite": overwrite, "notify": typer.echo}
-            outcomes = run_trainings(trainer, docs, settings, out, **options)
-        except KeyboardInterrupt as err:
-            echo_lines(["", "Stopped: the same command goes on where it was."])
-            raise typer.Exit(INTERRUPTED) from err
-        result = summarise(docs, outcomes)
-        shown = {"config": str(config_path), "data": str(data_path)}
-        shown.update((name, str(value)) for name, value in overrides.items())
-        shown.update((name, str(value)) for name, value in settings._asdict().items())
-        replace_file(out, render(result, shown, out).encode("utf8", "replace"))
-        echo_lines(["", *screen_lines(result), "", f"Wrote {out}"])
+    except KeyboardInterrupt as err:
+        echo("", "Stopped: the same command goes on where it was.")
+        raise typer.Exit(INTERRUPTED) from err
+    result = summarise(docs, outcomes)
+    values = {**overrides, **settings._asdict()}
+    shown = {"config": str(config_path), "data": str(data_path)}
+    shown.update((name, str(value)) for name, value in values.items())
+    replace_file(out, render(result, shown, out).encode("utf8", "replace"))
+    echo("", *screen_lines(result), "", f"Wrote {out}")
 
 
 def _check_paths(overrides: Dict[str, Any]) -> None:
     """A file that is named and not there would be passed over by readers that take
     what there is."""
     for name, value in overrides.items():
-        if name.startswith("paths.") and isinstance(value, str):
-            # A name on the hub has no extension of a file.
-            is_file = Path(value).suffix in (".json", ".jsonl", ".spacy")
-            if is_file and not Path(value).exists():
-                raise DataError(f"{value}: no such file (--{name})")
+        # A name on the hub has no extension of a file.
+        is_file = str(value).endswith((".json", ".jsonl", ".spacy"))
+        if name.startswith("paths.") and is_file and not Path(value).exists():
+            raise DataError(f"{value}: no such file (--{name})")

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any, List
+from typing import Any, List
 
 import typer
 from spacy.cli._util import parse_config_overrides, show_validation_error
@@ -15,27 +15,15 @@ from ..files.errors import DataError
 from ..files.text import check_file
 from ..training.check import ENTLM_FACTORY, entlm_names, training_examples
 from ..training.schedule import suitable_learn_rate
-from ._util import echo_lines, entlm_cli, one_line_errors
+from ._options import CONFIG, command
+from ._util import echo
 
 # The learning rate of the config is worth a word if it is off by this factor.
 FAR_OFF = 2.5
 
 
-@entlm_cli.command(
-    "debug",
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-)
-def debug_cli(
-    ctx: typer.Context,
-    config_path: Annotated[
-        Path,
-        typer.Argument(
-            metavar="CONFIG",
-            help="Training config; settings can be replaced as with `spacy train`",
-            show_default=False,
-        ),
-    ],
-) -> None:
+@command("debug", overrides=True)
+def debug_cli(ctx: typer.Context, config_path: Path = CONFIG) -> None:
     """Show label words with their pieces, entities per class, and what is truncated
     or misaligned, as a training with this config would see it.
 
@@ -43,29 +31,25 @@ def debug_cli(
     Example:
       python -m spacy entlm debug configs/entlm.cfg --paths.train train.spacy
     """
-    with one_line_errors():
-        check_file(config_path)
-        overrides = parse_config_overrides(ctx.args)
-        with show_validation_error(config_path, hint_fill=False):
-            config = load_config(config_path, overrides=overrides, interpolate=False)
-            paths = config.get("paths", {})
-            if paths.get("dev") is None:  # not looked at here, but spaCy wants one
-                paths["dev"] = paths.get("train")
-            nlp = init_nlp(config)
-        examples = list(training_examples(nlp))
-        names = entlm_names(nlp)
-        if not names:
-            raise DataError(f"has no {ENTLM_FACTORY} component", path=config_path)
-        for name in names:
-            echo_lines(describe(nlp, name, examples))
+    check_file(config_path)
+    overrides = parse_config_overrides(ctx.args)
+    with show_validation_error(config_path, hint_fill=False):
+        config = load_config(config_path, overrides=overrides, interpolate=False)
+        paths = config.get("paths", {})
+        if paths.get("dev") is None:  # not looked at here, but spaCy wants one
+            paths["dev"] = paths.get("train")
+        nlp = init_nlp(config)
+    examples = list(training_examples(nlp))
+    names = entlm_names(nlp)
+    if not names:
+        raise DataError(f"has no {ENTLM_FACTORY} component", path=config_path)
+    for name in names:
+        echo(*describe(nlp, name, examples))
 
 
 def describe(nlp: Language, name: str, examples: List[Example]) -> List[str]:
-    """What a component would learn from examples, in lines for people.
-
-    nlp (Language): The initialised pipeline. name (str): The component's name.
-    examples (List[Example]): The training examples.
-    """
+    """What a component of an initialised pipeline would learn from examples, in lines
+    for people."""
     pipe: Any = nlp.get_pipe(name)
     entities: Counter[str] = Counter()
     misaligned: Counter[str] = Counter()
@@ -75,7 +59,6 @@ def describe(nlp: Language, name: str, examples: List[Example]) -> List[str]:
         for ent in eg.reference.ents:
             entities[ent.label_] += 1
             misaligned[ent.label_] += (ent.start_char, ent.end_char) not in aligned
-    windows = pipe.label_model.windows([eg.predicted for eg in examples])
     lines = [f"Component {name}: {len(pipe.labels)} classes, {len(examples)} examples"]
     for label, words in pipe.label_data.items():
         shown = [_with_pieces(pipe, word) for word in words]
@@ -83,35 +66,33 @@ def describe(nlp: Language, name: str, examples: List[Example]) -> List[str]:
         lines.append(f"    label words: {', '.join(shown)}")
         if misaligned[label]:
             lines.append(f"    misaligned with the tokens: {misaligned[label]}")
-    unknown = sorted(set(entities) - set(pipe.labels))
-    if unknown:
+    if unknown := sorted(set(entities) - set(pipe.labels)):
         lines.append(f"  Labels of the examples that are no class: {unknown}")
+    windows = pipe.label_model.windows([eg.predicted for eg in examples])
     longest = int(windows.sizes.max(initial=0))
-    lines += [
-        f"  Windows: {len(windows.sizes)} for {len(examples)} texts, the longest of "
-        f"{longest} pieces",
+    counted = f"{len(windows.sizes)} for {len(examples)} texts"
+    return [
+        *lines,
+        f"  Windows: {counted}, the longest of {longest} pieces",
         f"  Words cut for their many pieces: {windows.n_cut}",
         f"  Words without a piece: {int((windows.word_rows < 0).sum())}",
+        *_learn_rate_lines(nlp, pipe),
     ]
-    return lines + _learn_rate_lines(nlp, pipe)
 
 
 def _with_pieces(pipe: Any, word: str) -> str:
     pieces = pipe.label_model.word_pieces(word)
-    if len(pieces) == 1 and pieces[0] == word:
-        return word
-    return f"{word} [{' '.join(pieces) or 'not in the vocabulary'}]"
+    shown = f"{word} [{' '.join(pieces) or 'not in the vocabulary'}]"
+    return word if pieces == [word] else shown
 
 
 def _learn_rate_lines(nlp: Language, pipe: Any) -> List[str]:
-    optimizer = registry.resolve(
-        {"optimizer": nlp.config.interpolate()["training"]["optimizer"]}
-    )["optimizer"]
+    training = nlp.config.interpolate()["training"]
+    optimizer = registry.resolve({"optimizer": training["optimizer"]})["optimizer"]
+    rate = optimizer.learn_rate
     suits = suitable_learn_rate(pipe.label_model.config.name)
-    lines = [
-        f"  Learning rate: {optimizer.learn_rate:g}; suits the backbone: {suits:g}"
-    ]
-    if not suits / FAR_OFF <= optimizer.learn_rate <= suits * FAR_OFF:
+    lines = [f"  Learning rate: {rate:g}; suits the backbone: {suits:g}"]
+    if not suits / FAR_OFF <= rate <= suits * FAR_OFF:
         lines.append("    far off: see configs/entlm.cfg for the schedule that fits")
     if optimizer.grad_clip or optimizer.L2:
         lines.append(

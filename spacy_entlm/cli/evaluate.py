@@ -3,7 +3,7 @@
 import time
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional
 
 import spacy
 from spacy.cli._util import setup_gpu
@@ -17,20 +17,20 @@ from ..files.errors import DataError
 from ..files.file import check_output, replace_file
 from ..files.json_lines import dump_json
 from ..files.text import find_part
-from ._options import GpuOption, OverwriteOption, arg, command, opt
-from ._util import FormatOption, echo_lines, progress_bar, score_table
+from ._options import FORMAT, GPU_ID, OVERWRITE, arg, command, opt
+from ._util import echo, progress_bar, score_table
 
 
 @command("evaluate")
 def evaluate_cli(
-    pipeline: Annotated[Path, arg("PIPELINE", "Folder of a trained pipeline")],
-    data: Annotated[
-        Path, arg("DATA", "Annotated file, or a folder with test.*: none, no figures")
-    ],
-    out: Annotated[Optional[Path], opt("--out", "JSON file for the figures")] = None,
-    gpu_id: GpuOption = -1,
-    format: FormatOption = "auto",
-    overwrite: OverwriteOption = False,
+    pipeline: Path = arg("PIPELINE", "Folder of a trained pipeline"),
+    data: Path = arg(
+        "DATA", "Annotated file, or a folder with test.*: none, no figures"
+    ),
+    out: Optional[Path] = opt(None, "JSON file for the figures"),
+    gpu_id: int = GPU_ID,
+    format: str = FORMAT,
+    overwrite: bool = OVERWRITE,
 ) -> None:
     """Measure precision, recall and F1 of entities.
 
@@ -48,14 +48,14 @@ def evaluate_cli(
     test = find_part(data, "test", EXTENSIONS) if data.is_dir() else data
     figures = None
     if test is None:
-        echo_lines([f"{data} has no test part: F1 is not measured"])
+        echo(f"{data} has no test part: F1 is not measured")
     else:
         setup_gpu(gpu_id, silent=True)
         figures = _measure(pipeline, test, format)
-        echo_lines(_lines(figures))
+        echo(*_lines(figures))
     if out is not None:
         replace_file(out, dump_json(figures))
-        echo_lines([f"Wrote {out}"])
+        echo(f"Wrote {out}")
 
 
 def _measure(pipeline: Path, test: Path, format: str) -> Dict[str, Any]:
@@ -72,11 +72,11 @@ def _measure(pipeline: Path, test: Path, format: str) -> Dict[str, Any]:
 
 
 def _lines(figures: Dict[str, Any]) -> List[str]:
-    rows = {}
+    rows, totals = {}, []
     for way, gold in (("io", "IO gold"), ("bio", "BIO gold")):
         for label, row in {"all": figures[way], **figures[way]["per_type"]}.items():
             rows[f"{label}, {gold}"] = row
-    io, bio = (f"{100 * figures[way]['f']:.2f}" for way in ("io", "bio"))
-    summary = f"F1 {io} (IO gold), {bio} (BIO gold) on {figures['sentences']} sentences"
+        totals.append(f"{100 * figures[way]['f']:.2f} ({gold})")
+    summary = f"F1 {', '.join(totals)} on {figures['sentences']} sentences"
     speed = f"{figures['words_per_second']:,} words per second"
     return [*score_table(rows), f"{summary}, {speed}"]

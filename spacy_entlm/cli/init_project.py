@@ -2,12 +2,12 @@
 
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Annotated, Dict
+from typing import Dict
 
 from ..files.errors import DataError
 from ..files.file import replace_file
 from ._options import arg, command
-from ._util import echo_lines
+from ._util import echo
 
 PROJECT_FILE = "project.yml"
 # Parts of the repository that make up the project.
@@ -18,7 +18,7 @@ SHARE = "/share/spacy-entlm/"
 
 @command("init-project")
 def init_project_cli(
-    folder: Annotated[Path, arg("DIR", "New or empty folder to write to")],
+    folder: Path = arg("DIR", "New or empty folder to write to"),
 ) -> None:
     """Write the spaCy project: project.yml, configs, a small corpus.
 
@@ -31,13 +31,12 @@ def init_project_cli(
     if folder.is_file():
         raise DataError("is a file: name a folder", path=folder)
     files = project_files()
-    for name in files:
-        if (folder / name).exists():
-            raise DataError("exists: name another folder", path=folder / name)
+    if there := [folder / name for name in files if (folder / name).exists()]:
+        raise DataError("exists: name another folder", path=there[0])
     for name, source in files.items():
         replace_file(folder / name, source.read_bytes())
     run = "python -m spacy project run train-5shot"
-    echo_lines([f"Wrote {len(files)} files to {folder}", f"cd {folder}", run])
+    echo(f"Wrote {len(files)} files to {folder}", f"cd {folder}", run)
 
 
 def project_files() -> Dict[str, Path]:

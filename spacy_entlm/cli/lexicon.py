@@ -4,39 +4,27 @@ from collections import Counter
 from itertools import chain
 from pathlib import Path
 from random import Random
-from typing import Annotated, Dict, List, Optional
-
-import typer
-from typer import Argument, Option
+from typing import Dict, List, Optional, Sequence
 
 from ..corpus.report import format_counts
 from ..corpus.texts import make_docs
 from ..files.errors import DataError
+from ..files.file import write_file
 from ..files.text import read_lines
-from ..lexicon.entries import Entry, LexiconReport, find_ambiguous, merge_entries
-from ..lexicon.match import EXACT
+from ..lexicon.entries import (
+    Entry,
+    LexiconReport,
+    check_lexicon_extension,
+    find_ambiguous,
+    merge_entries,
+    write_lexicon,
+)
 from ..lexicon.mine import mine_names, read_patterns
 from ..lexicon.readers import read_lexicon
 from ..lexicon.subsample import FREQUENCY, WAYS, count_names, subsample
-from ._lexicon import (
-    CaseOption,
-    LabelOption,
-    LexiconFormatOption,
-    MapOption,
-    OverwriteOption,
-    check_lexicon_output,
-    label_map,
-    summarise,
-    write_and_report,
-)
-from ._util import (
-    LangOption,
-    blank_pipeline,
-    echo_lines,
-    entlm_cli,
-    one_line_errors,
-    progress_bar,
-)
+from . import _options as opts
+from ._options import arg, command, entlm_cli, group, opt
+from ._util import blank_pipeline, check_outputs, echo, load_lexicon, progress_bar
 
 _N_EXAMPLES = 5
 _FORMS = ".jsonl, .tsv, .csv, .txt or entity-ruler patterns, packed (.xz .gz) or not"
@@ -45,27 +33,24 @@ _BY = (
     "of the largest weights), or any"
 )
 _OUT = "Lexicon to write: .jsonl, .jsonl.xz or .jsonl.gz"
+LEXICON = arg("LEXICON", _FORMS)
+OUT = arg("OUT", _OUT)
 
-lexicon_cli = typer.Typer(
-    name="lexicon",
-    help="Build lexicons (lists of names with labels), merge them, look at them.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+lexicon_cli = group(
+    "lexicon",
+    "Build lexicons (lists of names with labels), merge them, look at them.",
+    entlm_cli,
 )
-entlm_cli.add_typer(lexicon_cli)
-
-LexiconArgument = Annotated[Path, Argument(metavar="LEXICON", help=_FORMS)]
-LexiconOutputArgument = Annotated[Path, Argument(metavar="OUT", help=_OUT)]
 
 
-@lexicon_cli.command("merge")
+@command("merge", lexicon_cli)
 def merge_cli(
-    paths: Annotated[List[Path], Argument(metavar="LEXICON...", help=_FORMS)],
-    output_path: Annotated[Path, Option("--out", metavar="OUT", help=_OUT)],
-    map_: MapOption = None,
-    label: LabelOption = None,
-    lexicon_format: LexiconFormatOption = "auto",
-    overwrite: OverwriteOption = False,
+    paths: List[Path] = arg("LEXICON...", _FORMS),
+    output_path: Path = opt(..., _OUT, "--out", metavar="OUT"),
+    map_: Optional[List[str]] = opts.MAP,
+    label: Optional[str] = opts.LABEL,
+    lexicon_format: str = opts.LEXICON_FORMAT,
+    overwrite: bool = opts.OVERWRITE,
 ) -> None:
     """Put lexicons together, or bring one into the form of JSON lines. A name that
     comes more than once under a label is kept once, with its largest weight.
@@ -74,43 +59,34 @@ def merge_cli(
     Example:
       python -m spacy entlm lexicon merge a.tsv.xz b.jsonl --out out.jsonl
     """
-    with one_line_errors():
-        check_lexicon_output(output_path, paths, overwrite)
-        mapped = label_map(map_)
-        lexicons = [
-            read_lexicon(path, format=lexicon_format, label=label, label_map=mapped)
-            for path in progress_bar(paths, unit="file")
-        ]
-        report = LexiconReport()
-        merged = merge_entries(chain.from_iterable(e for e, _ in lexicons), report)
-        for _, read in lexicons:
-            report.update(read)
-        write_and_report(merged, output_path, report.problems())
+    check_lexicon_output(output_path, paths, overwrite)
+    lexicons = [
+        load_lexicon(path, lexicon_format, label, map_)
+        for path in progress_bar(paths, unit="file")
+    ]
+    report = LexiconReport()
+    merged = merge_entries(chain.from_iterable(e for e, _ in lexicons), report)
+    for _, read in lexicons:
+        report.update(read)
+    write_and_report(merged, output_path, report.problems())
 
 
-@lexicon_cli.command("subsample")
+@command("subsample", lexicon_cli)
 def subsample_cli(
-    path: LexiconArgument,
-    output_path: LexiconOutputArgument,
-    fraction: Annotated[float, Option(help="Share of the names of each label")] = 0.05,
-    by: Annotated[
-        str,
-        Option(
-            help=f"{' or '.join(WAYS)}: the names that come most often in --text "
-            "(without it, those of the largest weights), or any",
-        ),
-    ] = FREQUENCY,
-    text: Annotated[
-        Optional[Path],
-        Option(help="Plain text to count names in, one sentence a line"),
-    ] = None,
-    seed: Annotated[int, Option(help="Seed: the same one gives the same names")] = 1,
-    case: CaseOption = EXACT,
-    map_: MapOption = None,
-    label: LabelOption = None,
-    lexicon_format: LexiconFormatOption = "auto",
-    lang: LangOption = "en",
-    overwrite: OverwriteOption = False,
+    path: Path = LEXICON,
+    output_path: Path = OUT,
+    fraction: float = opt(0.05, "Share of the names of each label"),
+    by: str = opt(FREQUENCY, _BY),
+    text: Optional[Path] = opt(
+        None, "Plain text to count names in, one sentence a line"
+    ),
+    seed: int = opt(1, "Seed: the same one gives the same names"),
+    case: str = opts.CASE,
+    map_: Optional[List[str]] = opts.MAP,
+    label: Optional[str] = opts.LABEL,
+    lexicon_format: str = opts.LEXICON_FORMAT,
+    lang: str = opts.LANG,
+    overwrite: bool = opts.OVERWRITE,
 ) -> None:
     """Keep a share of the names of each label.
 
@@ -118,29 +94,26 @@ def subsample_cli(
     Example:
       python -m spacy entlm lexicon subsample lexicon.jsonl small.jsonl --text news.txt
     """
-    with one_line_errors():
-        check_lexicon_output(output_path, [path, text], overwrite)
-        entries, report = read_lexicon(
-            path, format=lexicon_format, label=label, label_map=label_map(map_)
-        )
-        counts: Optional[Dict[str, int]] = None
-        if text is not None and by == FREQUENCY:
-            lines = progress_bar(list(read_lines(text)), unit="line")
-            docs = make_docs(lines, blank_pipeline(lang), text)
-            counts = count_names(entries, docs, case=case)
-            echo_lines([f"{len(counts):,} names occur in {text}"])
-        kept = subsample(entries, fraction, by=by, counts=counts, seed=seed)
-        write_and_report(kept, output_path, report.problems())
+    check_lexicon_output(output_path, [path, text], overwrite)
+    entries, report = load_lexicon(path, lexicon_format, label, map_)
+    counts: Optional[Dict[str, int]] = None
+    if text is not None and by == FREQUENCY:
+        lines = progress_bar(list(read_lines(text)), unit="line")
+        docs = make_docs(lines, blank_pipeline(lang), text)
+        counts = count_names(entries, docs, case=case)
+        echo(f"{len(counts):,} names occur in {text}")
+    kept = subsample(entries, fraction, by=by, counts=counts, seed=seed)
+    write_and_report(kept, output_path, report.problems())
 
 
-@lexicon_cli.command("show")
+@command("show", lexicon_cli)
 def show_cli(
-    path: LexiconArgument,
-    map_: MapOption = None,
-    label: LabelOption = None,
-    lexicon_format: LexiconFormatOption = "auto",
-    examples: Annotated[int, Option(help="Names of each label", min=0)] = _N_EXAMPLES,
-    seed: Annotated[int, Option(help="Another one shows other names")] = 1,
+    path: Path = LEXICON,
+    map_: Optional[List[str]] = opts.MAP,
+    label: Optional[str] = opts.LABEL,
+    lexicon_format: str = opts.LEXICON_FORMAT,
+    examples: int = opt(_N_EXAMPLES, "Names of each label", min=0),
+    seed: int = opt(1, "Another one shows other names"),
 ) -> None:
     """Show how many names a lexicon has of each label, examples, ambiguous names.
 
@@ -148,42 +121,24 @@ def show_cli(
     Example:
       python -m spacy entlm lexicon show lexicon.tsv.xz --map "PERSON=PER GPE=LOC"
     """
-    with one_line_errors():
-        entries, report = read_lexicon(
-            path, format=lexicon_format, label=label, label_map=label_map(map_)
-        )
-        lines = summarise(entries)
-        rng = Random(seed)
-        for shown in sorted({entry.label for entry in entries}):
-            names = [entry.name for entry in entries if entry.label == shown]
-            chosen = rng.sample(names, min(examples, len(names)))
-            lines.append(f"{shown}, e.g. {'; '.join(chosen)}")
-        echo_lines([*lines, *_describe_ambiguous(entries), *report.problems()])
+    entries, report = load_lexicon(path, lexicon_format, label, map_)
+    lines = summarise(entries)
+    rng = Random(seed)
+    for shown in sorted({entry.label for entry in entries}):
+        names = [entry.name for entry in entries if entry.label == shown]
+        chosen = rng.sample(names, min(examples, len(names)))
+        lines.append(f"{shown}, e.g. {'; '.join(chosen)}")
+    echo(*lines, *_describe_ambiguous(entries), *report.problems())
 
 
-def _describe_ambiguous(entries: List[Entry]) -> List[str]:
-    ambiguous = find_ambiguous(entries)
-    if not ambiguous:
-        return ["No name is under several labels"]
-    shown = [
-        f"{n} ({', '.join(of)})" for n, of in list(ambiguous.items())[:_N_EXAMPLES]
-    ]
-    return [
-        f"{len(ambiguous):,} names are under several labels, e.g. {'; '.join(shown)}",
-        *format_counts(Counter(" and ".join(of) for of in ambiguous.values())),
-    ]
-
-
-@lexicon_cli.command("mine")
+@command("mine", lexicon_cli)
 def mine_cli(
-    text_path: Annotated[
-        Path, Argument(metavar="TEXT", help="Plain text, packed or not")
-    ],
-    output_path: LexiconOutputArgument,
-    patterns: Annotated[Path, Option(help="JSON file of words of names, as below")],
-    lexicon: Annotated[Optional[Path], Option(help="Names that are known")] = None,
-    lang: LangOption = "en",
-    overwrite: OverwriteOption = False,
+    text_path: Path = arg("TEXT", "Plain text, packed or not"),
+    output_path: Path = OUT,
+    patterns: Path = opt(..., "JSON file of words of names, as below"),
+    lexicon: Optional[Path] = opt(None, "Names that are known"),
+    lang: str = opts.LANG,
+    overwrite: bool = opts.OVERWRITE,
 ) -> None:
     """Find names in plain text by the words that they begin or end with.
 
@@ -200,14 +155,50 @@ def mine_cli(
       {"ORG": {"last": ["University", "Inc."], "first": ["Bank of"]},
        "PER": {"before": ["Dr.", "President"], "first_from": "given name"}}
     """
-    with one_line_errors():
-        check_lexicon_output(output_path, [text_path, patterns, lexicon], overwrite)
-        known = [] if lexicon is None else read_lexicon(lexicon)[0]
-        read = read_patterns(patterns, known)
-        nlp = blank_pipeline(lang)
-        lines = progress_bar(list(read_lines(text_path)), unit="line")
-        docs = make_docs(lines, nlp, text_path)
-        entries = mine_names(docs, read, set(nlp.Defaults.stop_words))
-        if not entries:
-            raise DataError("no words look like these patterns", path=text_path)
-        write_and_report(entries, output_path, [])
+    check_lexicon_output(output_path, [text_path, patterns, lexicon], overwrite)
+    known = [] if lexicon is None else read_lexicon(lexicon)[0]
+    read = read_patterns(patterns, known)
+    nlp = blank_pipeline(lang)
+    lines = progress_bar(list(read_lines(text_path)), unit="line")
+    docs = make_docs(lines, nlp, text_path)
+    entries = mine_names(docs, read, set(nlp.Defaults.stop_words))
+    if not entries:
+        raise DataError("no words look like these patterns", path=text_path)
+    write_and_report(entries, output_path, [])
+
+
+def check_lexicon_output(
+    path: Path, sources: Sequence[Optional[Path]], overwrite: bool
+) -> None:
+    """RAISES (DataError): If a lexicon may not be written, or is one of its sources."""
+    check_lexicon_extension(path)
+    check_outputs([path], sources, overwrite)
+
+
+def write_and_report(
+    entries: Sequence[Entry], path: Path, problems: Sequence[str]
+) -> None:
+    """Write a lexicon, and print what was left out and what it holds."""
+    with write_file(path) as temporary:
+        write_lexicon(entries, temporary)
+    echo(*problems, *summarise(entries), f"Wrote {path}")
+
+
+def summarise(entries: Sequence[Entry]) -> List[str]:
+    """Count the entries of a lexicon, in lines for people."""
+    weighted = sum(entry.weight is not None for entry in entries)
+    counts = Counter(entry.label for entry in entries)
+    total = f"{len(entries):,} entries, {weighted:,} with a weight"
+    return [total, *format_counts(counts)]
+
+
+def _describe_ambiguous(entries: List[Entry]) -> List[str]:
+    ambiguous = find_ambiguous(entries)
+    if not ambiguous:
+        return ["No name is under several labels"]
+    shown = [f"{name} ({', '.join(of)})" for name, of in ambiguous.items()]
+    some = "; ".join(shown[:_N_EXAMPLES])
+    return [
+        f"{len(ambiguous):,} names are under several labels, e.g. {some}",
+        *format_counts(Counter(" and ".join(of) for of in ambiguous.values())),
+    ]

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from shlex import join
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, Dict, Optional
+from typing import Any, Dict, Optional
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -22,8 +22,8 @@ from ..files.errors import DataError
 from ..files.folder import check_output_folder, write_folder
 from ..files.json_lines import dump_json, read_json
 from ..pipeline.requirements import DISTRIBUTION
-from ._options import OverwriteOption, arg, command, opt
-from ._util import echo_lines
+from ._options import OVERWRITE, arg, command, opt
+from ._util import echo
 
 # What a wheel of this package is built from.
 FILES = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "project.yml")
@@ -32,17 +32,13 @@ FOLDERS = ("configs", "project/assets", "spacy_entlm")
 
 @command("package")
 def package_cli(
-    pipeline: Annotated[Path, arg("PIPELINE", "Folder of a trained pipeline")],
-    out: Annotated[Path, arg("OUT", "Folder for the wheels")],
-    name: Annotated[str, opt("--name", "Name of the package")] = "entlm",
-    version: Annotated[str, opt("--version", "Version of the package")] = "1.0.0",
-    metrics: Annotated[
-        Optional[Path], opt("--metrics", "Figures that `evaluate` wrote")
-    ] = None,
-    train: Annotated[
-        Optional[Path], opt("--train", "The .spacy file of the training examples")
-    ] = None,
-    overwrite: OverwriteOption = False,
+    pipeline: Path = arg("PIPELINE", "Folder of a trained pipeline"),
+    out: Path = arg("OUT", "Folder for the wheels"),
+    name: str = opt("entlm", "Name of the package"),
+    version: str = opt("1.0.0", "Version of the package"),
+    metrics: Optional[Path] = opt(None, "Figures that `evaluate` wrote"),
+    train: Optional[Path] = opt(None, "The .spacy file of the training examples"),
+    overwrite: bool = OVERWRITE,
 ) -> None:
     """Build a wheel of a pipeline, and one of spacy-entlm that it needs.
 
@@ -66,33 +62,32 @@ def package_cli(
         (folder,) = (path for path in meta_path.parent.iterdir() if path.is_dir())
         _build_wheel(folder, writing)
         if not _build_own(Path(temporary, "own"), writing):
-            echo_lines([f"The source of {DISTRIBUTION} is not here: without its wheel"])
+            echo(f"The source of {DISTRIBUTION} is not here: without its wheel")
     wheels = [str(path) for path in sorted(out.glob("*.whl"))]
-    echo_lines([f"Wrote {out}. To install it:", f"pip install {join(wheels)}"])
+    echo(f"Wrote {out}. To install it:", f"pip install {join(wheels)}")
 
 
 def _describe(
     meta: Dict[str, Any], metrics: Optional[Path], train: Optional[Path]
 ) -> Dict[str, Any]:
     """The meta data with the figures of the test part, or without any."""
-    notes = []
+    notes, performance = [], {}
     if train is not None:
         docs = read_docbin(train, spacy.blank(meta["lang"]))
         counts = Counter(ent.label_ for doc in docs for ent in doc.ents)
         classes = ", ".join(f"{label} {counts[label]}" for label in sorted(counts))
         notes.append(f"Trained on {len(docs)} sentences; entities: {classes}.")
     figures = None if metrics is None else read_json(metrics)
-    performance = {}
     try:
         if figures is not None:
-            bio, io = figures["bio"], figures["io"]
+            bio = figures["bio"]
             performance = {f"ents_{key}": bio[key] for key in ("f", "p", "r")}
             performance["ents_per_type"] = bio["per_type"]
-            p, r, f, merged = (100 * x for x in (bio["p"], bio["r"], bio["f"], io["f"]))
             notes.append(
                 f"Accuracy on {figures['sentences']} test sentences with "
                 f"{figures['n_entities']} entities, measured {figures['date']}: F1 "
-                f"{f:.2f}, precision {p:.2f}, recall {r:.2f}; F1 {merged:.2f} where "
+                f"{100 * bio['f']:.2f}, precision {100 * bio['p']:.2f}, recall "
+                f"{100 * bio['r']:.2f}; F1 {100 * figures['io']['f']:.2f} where "
                 f"neighbours of one class count as one entity."
             )
     except (KeyError, TypeError) as error:
@@ -109,13 +104,11 @@ def _build_own(folder: Path, out: Path) -> bool:
         except PackageNotFoundError:
             return False
         url = urlsplit(json.loads(noted).get("url", ""))
-        if url.scheme != "file":
-            return False
-        source = Path(url2pathname(url.path))
+        source = Path(url2pathname(url.path) if url.scheme == "file" else "")
     if source.suffix == ".whl" and source.is_file():
         shutil.copy(source, out)
         return True
-    if not (source / FILES[0]).is_file():
+    if not source.name or not (source / FILES[0]).is_file():
         return False
     # A copy: setuptools writes to the folder, and packs what an older build left.
     folder.mkdir()

@@ -1,11 +1,10 @@
 """The command `predict`: entities of plain text, to a file."""
 
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import spacy
-import typer
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 from tqdm import tqdm
@@ -17,7 +16,8 @@ from ..files.json_lines import dump_line, load_object, read_objects
 from ..files.text import unpacked_extension
 from ..pipeline.base import MaskedLMNER
 from ..pipeline.confidence import confidence
-from ._util import echo_lines, entlm_cli, one_line_errors
+from ._options import GPU_ID, arg, command, flag, opt
+from ._util import echo
 
 JSONL, SPACY, HTML = ".jsonl", ".spacy", ".html"
 # Beside OUT: what a run that was ended has found so far.
@@ -27,39 +27,20 @@ SPANS_KEY = "spans"
 Entry = Dict[str, Any]
 
 
-@entlm_cli.command("predict")
+@command("predict")
 def predict_cli(
-    pipeline: Annotated[
-        str, typer.Argument(metavar="PIPELINE", help="Folder or package of a pipeline")
-    ],
-    in_: Annotated[
-        Path,
-        typer.Argument(
-            metavar="IN",
-            help="Texts: lines (.txt), JSON lines with a text (.jsonl), packed (.xz "
-            ".gz) or not, or .spacy",
-        ),
-    ],
-    out: Annotated[
-        Path,
-        typer.Argument(
-            metavar="OUT", help=".jsonl, .spacy, or .html for a page to look at"
-        ),
-    ],
-    threshold: Annotated[
-        Optional[float],
-        typer.Option("--threshold", help="Drop entities of less confidence"),
-    ] = None,
-    batch_size: Annotated[
-        int, typer.Option("--batch-size", help="Texts at once")
-    ] = 256,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on where a run ended (.jsonl)")
-    ] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace OUT, or an unfinished run")
-    ] = False,
-    gpu_id: Annotated[int, typer.Option("--gpu-id", help="The GPU; -1: the CPU")] = -1,
+    pipeline: str = arg("PIPELINE", "Folder or package of a pipeline"),
+    in_: Path = arg(
+        "IN",
+        "Texts: lines (.txt), JSON lines with a text (.jsonl), packed (.xz .gz) or "
+        "not, or .spacy",
+    ),
+    out: Path = arg("OUT", ".jsonl, .spacy, or .html for a page to look at"),
+    threshold: Optional[float] = opt(None, "Drop entities of less confidence"),
+    batch_size: int = opt(256, "Texts at once"),
+    resume: bool = flag("--resume", "Go on where a run ended (.jsonl)"),
+    overwrite: bool = flag("--overwrite", "Replace OUT, or an unfinished run"),
+    gpu_id: int = GPU_ID,
 ) -> None:
     """Find the entities of texts and write them with their confidences.
 
@@ -70,30 +51,27 @@ def predict_cli(
     Example:
       python -m spacy entlm predict my_model texts.txt.gz entities.jsonl
     """
-    with one_line_errors():
-        check_text_files([in_])
-        if out.suffix not in (JSONL, SPACY, HTML):
-            raise DataError(f"end its name in {JSONL}, {SPACY} or {HTML}", path=out)
-        check_output(out, source=in_, overwrite=overwrite)
-        if gpu_id >= 0:
-            spacy.require_gpu(gpu_id)
-        nlp = _load(pipeline, threshold)
-        found = _Annotated(nlp, in_, batch_size)
-        if out.suffix == JSONL:
-            _write_json_lines(found, out, resume, overwrite)
-        elif out.suffix == SPACY:
-            with write_file(out) as temporary:
-                docs = (doc for doc, _ in found)
+    check_text_files([in_])
+    if out.suffix not in (JSONL, SPACY, HTML):
+        raise DataError(f"end its name in {JSONL}, {SPACY} or {HTML}", path=out)
+    check_output(out, source=in_, overwrite=overwrite)
+    if gpu_id >= 0:
+        spacy.require_gpu(gpu_id)
+    found = _Annotated(_load(pipeline, threshold), in_, batch_size)
+    if out.suffix == JSONL:
+        _write_json_lines(found, out, resume, overwrite)
+    else:
+        with write_file(out) as temporary:
+            if out.suffix == SPACY:
+                docs = (doc for doc, _ in found.after(0))
                 DocBin(docs=docs, store_user_data=True).to_disk(temporary)
-        else:
-            from ..evaluation.pages import predictions_page
+            else:
+                from ..evaluation.pages import predictions_page
 
-            page = predictions_page((entities_of(doc, e) for doc, e in found), in_.name)
-            with write_file(out) as temporary:
+                entries = (entities_of(doc, entry) for doc, entry in found.after(0))
+                page = predictions_page(entries, in_.name)
                 temporary.write_text(page, encoding="utf8")
-        echo_lines(
-            [f"{found.n_docs:,} texts, {found.n_entities:,} entities", f"Wrote {out}"]
-        )
+    echo(f"{found.n_docs:,} texts, {found.n_entities:,} entities", f"Wrote {out}")
 
 
 class _Annotated:
@@ -102,9 +80,6 @@ class _Annotated:
     def __init__(self, nlp: Language, path: Path, batch_size: int) -> None:
         self.nlp, self.path, self.batch_size = nlp, path, batch_size
         self.n_docs = self.n_entities = 0
-
-    def __iter__(self) -> Iterator[Tuple[Doc, Entry]]:
-        return self.after(0)
 
     def after(self, n_done: int) -> Iterator[Tuple[Doc, Entry]]:
         """All but the first texts."""
@@ -123,16 +98,12 @@ class _Annotated:
                 if text.strip():
                     yield text, entry
         else:
-            for _, text in numbered_texts(self.path):
-                if text := text.strip():
-                    yield text, {}
+            texts = (text.strip() for _, text in numbered_texts(self.path))
+            yield from ((text, {}) for text in texts if text)
 
 
 def entities_of(doc: Doc, entry: Entry) -> Entry:
-    """What is known of a text, as a JSON object.
-
-    doc (Doc): With its entities. entry (Dict): What the input says of it.
-    """
+    """A text as a JSON object: its entities, and what the input says of it."""
     spans = []
     for ent in _spans(doc):
         span = {"start": ent.start_char, "end": ent.end_char, "label": ent.label_}
@@ -143,19 +114,19 @@ def entities_of(doc: Doc, entry: Entry) -> Entry:
 
 def _spans(doc: Doc) -> List[Span]:
     """The entities, or the span groups' where only these are annotated."""
-    if doc.ents or not doc.spans:
-        return list(doc.ents)
-    groups = [list(group) for group in doc.spans.values() if "scores" in group.attrs]
-    return [span for group in groups for span in group]
+    groups = [] if doc.ents else doc.spans.values()
+    scored = [list(group) for group in groups if "scores" in group.attrs]
+    return [*doc.ents, *chain.from_iterable(scored)]
 
 
 def _load(pipeline: str, threshold: Optional[float]) -> Language:
     nlp = spacy.load(pipeline)
-    pipes = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, MaskedLMNER)]
-    if threshold is not None and not pipes:
-        raise ValueError(f"{pipeline} has no component with a threshold")
-    for pipe in pipes:
-        pipe.threshold = pipe.threshold if threshold is None else threshold
+    if threshold is not None:
+        pipes = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, MaskedLMNER)]
+        if not pipes:
+            raise ValueError(f"{pipeline} has no component with a threshold")
+        for pipe in pipes:
+            pipe.threshold = threshold
     return nlp
 
 
@@ -166,11 +137,8 @@ def _write_json_lines(
     lock = part.with_name(f".{part.name}.lock")
     with lock_file(lock, out):
         if part.exists() and not (resume or overwrite):
-            raise DataError(
-                "holds an unfinished run: go on with --resume, or begin again with "
-                "--overwrite",
-                path=part,
-            )
+            hint = "go on with --resume, or begin again with --overwrite"
+            raise DataError(f"holds an unfinished run: {hint}", path=part)
         n_done = _go_on(part, found) if resume and part.exists() else 0
         with part.open("ab" if n_done else "wb") as file_:
             for doc, entry in found.after(n_done):
@@ -181,10 +149,8 @@ def _write_json_lines(
 
 
 def _go_on(part: Path, found: _Annotated) -> int:
-    """How many texts are done. A line that is not whole is taken away.
-
-    RAISES (DataError): If they are not the first texts of the input.
-    """
+    """How many texts are done; a line that is not whole is taken away. RAISES
+    (DataError): If they are not the first texts of the input."""
     n_done, size, last = 0, 0, b""
     with part.open("rb") as file_:
         for line in file_:
@@ -195,11 +161,8 @@ def _go_on(part: Path, found: _Annotated) -> int:
     text = load_object(last.decode("utf8"), part, n_done, form="text").get("text")
     given = next(islice(found.texts(), n_done - 1, None), (None, {}))[0]
     if text != given:
-        raise DataError(
-            "was written for another input: begin again with --overwrite",
-            path=part,
-            line=n_done,
-        )
+        hint = "was written for another input: begin again with --overwrite"
+        raise DataError(hint, path=part, line=n_done)
     with part.open("r+b") as file_:
         file_.truncate(size)
     found.n_docs += n_done

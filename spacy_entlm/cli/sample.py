@@ -4,19 +4,18 @@ import shutil
 from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, List
+from typing import Any, List
 
 from spacy.tokens import Doc
 
 from ..corpus.docs import check_extension, write_docs
-from ..corpus.readers import read_docs
 from ..corpus.report import format_counts
 from ..corpus.sampling import SamplingError, sample_exact
 from ..files.errors import DataError
 from ..files.file import check_output, write_file
 from ..files.folder import check_output_folder, write_folder
-from ._options import OverwriteOption, arg, command, opt
-from ._util import FormatOption, LangOption, blank_pipeline, echo_lines, progress_bar
+from ._options import FORMAT, LANG, OVERWRITE, arg, command, flag, opt
+from ._util import echo, load_docs
 
 # Value of --shots for every example.
 ALL = "all"
@@ -25,26 +24,24 @@ _SEED_HELP = "The same seed gives the same sample; a given {K}shot/{seed}.* is t
 
 @command("sample")
 def sample_cli(
-    train_path: Annotated[
-        Path, arg("TRAIN", "Any file that `convert` reads, or a folder that it wrote")
-    ],
-    output_path: Annotated[
-        Path, arg("OUT", "File to write, .spacy or .jsonl; of a folder the new folder")
-    ],
-    shots: Annotated[str, opt("--shots", f"Entities of every class, or {ALL}")] = "5",
-    seed: Annotated[int, opt("--seed", _SEED_HELP)] = 1,
-    at_least: Annotated[
-        bool, opt("--at-least", "Take K or a few more, if sentences hold many entities")
-    ] = False,
-    keep_negatives: Annotated[
-        bool, opt("--keep-negatives", "Also take sentences without entities")
-    ] = False,
-    min_words: Annotated[
-        int, opt("--min-words", "Leave out sentences of fewer words")
-    ] = 0,
-    lang: LangOption = "en",
-    format: FormatOption = "auto",
-    overwrite: OverwriteOption = False,
+    train_path: Path = arg(
+        "TRAIN", "Any file that `convert` reads, or a folder that it wrote"
+    ),
+    output_path: Path = arg(
+        "OUT", "File to write, .spacy or .jsonl; of a folder the new folder"
+    ),
+    shots: str = opt("5", f"Entities of every class, or {ALL}"),
+    seed: int = opt(1, _SEED_HELP),
+    at_least: bool = flag(
+        "--at-least", "Take K or a few more, if sentences hold many entities"
+    ),
+    keep_negatives: bool = flag(
+        "--keep-negatives", "Also take sentences without entities"
+    ),
+    min_words: int = opt(0, "Leave out sentences of fewer words"),
+    lang: str = LANG,
+    format: str = FORMAT,
+    overwrite: bool = OVERWRITE,
 ) -> None:
     """Draw sentences that hold exactly K entities of every class.
 
@@ -71,10 +68,8 @@ def sample_cli(
     else:
         check_extension(output_path)
         check_output(output_path, source=train_path, overwrite=overwrite)
-    docs, report = read_docs(
-        source, blank_pipeline(lang), format=format, progress=progress_bar
-    )
-    echo_lines(report.problems())
+    docs, report = load_docs(source, lang, format)
+    echo(*report.problems())
     if not (shots == ALL or source == given):
         exact = partial(
             sample_exact, keep_negatives=keep_negatives, min_words=min_words
@@ -91,7 +86,7 @@ def sample_cli(
             write_docs(docs, temporary)
     counts = Counter(ent.label_ for doc in docs for ent in doc.ents)
     size = f"{len(docs):,} sentences, {counts.total():,} entities"
-    echo_lines([size, *format_counts(counts), f"Wrote {output_path}"])
+    echo(size, *format_counts(counts), f"Wrote {output_path}")
 
 
 def _draw(
@@ -104,7 +99,7 @@ def _draw(
     except SamplingError as error:
         if not falls_back:
             raise
-        echo_lines([str(error), f"So at least {shots} of every class are taken"])
+        echo(str(error), f"So at least {shots} of every class are taken")
     from ..corpus.sampling import sample_at_least  # scipy takes a second
 
     return list(sample_at_least(docs, shots, seed=seed))

@@ -3,25 +3,24 @@
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated, Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional
 
 from spacy.cli._util import setup_gpu
 from spacy.tokens import Doc
 
 from ..backbones.names import ENTLM_MINI
 from ..backbones.recommended import LABEL_WORDS_FILE, read_recommended
-from ..corpus.readers import read_docs
 from ..evaluation.label_words.report import casing_advice, make_report, report_path
 from ..files.errors import DataError
-from ..files.file import check_output, replace_file, write_file
+from ..files.file import replace_file, write_file
 from ..files.folder import check_folder
 from ..files.json_lines import dump_json
 from ..files.text import check_file
 from ..label_words import counts, search
 from ..label_words.choice import choose_label_words
 from ..label_words.words import LabelWordError, LabelWords, read_label_words
-from ._options import GpuOption, OverwriteOption, arg, command, opt
-from ._util import FormatOption, LangOption, blank_pipeline, echo_lines, progress_bar
+from ._options import FORMAT, GPU_ID, LANG, OVERWRITE, arg, command, opt
+from ._util import check_outputs, echo, load_docs, progress_bar
 
 # Words by data, and rows that start from features.
 PROTOTYPE = "prototype"
@@ -29,44 +28,33 @@ ROWS_SUFFIX = ".rows.safetensors"
 # Words of several pieces that a line about a class shows.
 MAX_SHOWN = 5
 _METHOD_HELP = f"What ranks words: {', '.join(search.METHODS)}; or {PROTOTYPE}"
-_BACKBONE_HELP = 'Masked LM, a folder or a hub name; "" for none'
-_SMOOTHING_HELP = "A word in one of the two counts only counts as 1 in the other"
+_batches = partial(progress_bar, unit="batch")
 
 
 @command("search")
 def search_cli(
-    annotated_path: Annotated[
-        Path, arg("ANNOTATED", "Annotated file of any format that `convert` reads")
-    ],
-    output_path: Annotated[Path, arg("OUT.json", "Label words to write")],
-    data: Annotated[
-        Optional[Path], opt("--data", f"Folder that may hold {LABEL_WORDS_FILE}")
-    ] = None,
-    backbone: Annotated[str, opt("--backbone", _BACKBONE_HELP)] = ENTLM_MINI,
-    own: Annotated[
-        bool, opt("--own/--no-own", "Take words that the backbone has of its own")
-    ] = True,
-    method: Annotated[str, opt("--method", _METHOD_HELP)] = search.DATA_LM,
-    top_k: Annotated[int, opt("--top-k", "Most words of a class")] = search.TOP_K,
-    threshold: Annotated[
-        float, opt("--threshold", "Least share of a word's occurrences in its class")
-    ] = search.CONFLICT_THRESHOLD,
-    smoothing: Annotated[
-        bool, opt("--smoothing/--no-smoothing", _SMOOTHING_HELP)
-    ] = True,
-    lm_counts: Annotated[
-        Optional[List[Path]], opt("--lm-counts", "LM counts, in place of counting")
-    ] = None,
-    save_counts: Annotated[
-        Optional[Path], opt("--save-counts", "File to write the LM counts to")
-    ] = None,
-    lm_top_k: Annotated[
-        int, opt("--lm-top-k", "Predictions that count at each word")
-    ] = search.LM_TOP_K,
-    gpu_id: GpuOption = -1,
-    lang: LangOption = "en",
-    format: FormatOption = "auto",
-    overwrite: OverwriteOption = False,
+    annotated_path: Path = arg(
+        "ANNOTATED", "Annotated file of any format that `convert` reads"
+    ),
+    output_path: Path = arg("OUT.json", "Label words to write"),
+    data: Optional[Path] = opt(None, f"Folder that may hold {LABEL_WORDS_FILE}"),
+    backbone: str = opt(ENTLM_MINI, 'Masked LM, a folder or a hub name; "" for none'),
+    own: bool = opt(True, "Take words that the backbone has of its own"),
+    method: str = opt(search.DATA_LM, _METHOD_HELP),
+    top_k: int = opt(search.TOP_K, "Most words of a class"),
+    threshold: float = opt(
+        search.CONFLICT_THRESHOLD, "Least share of a word's occurrences in its class"
+    ),
+    smoothing: bool = opt(
+        True, "A word in one of the two counts only counts as 1 in the other"
+    ),
+    lm_counts: Optional[List[Path]] = opt(None, "LM counts, in place of counting"),
+    save_counts: Optional[Path] = opt(None, "File to write the LM counts to"),
+    lm_top_k: int = opt(search.LM_TOP_K, "Predictions that count at each word"),
+    gpu_id: int = GPU_ID,
+    lang: str = LANG,
+    format: str = FORMAT,
+    overwrite: bool = OVERWRITE,
 ) -> None:
     """Choose label words for the classes of a text that a lexicon annotated.
 
@@ -86,43 +74,44 @@ def search_cli(
     ranking = search.DATA if method == PROTOTYPE else method
     smoothing = smoothing and ranking == search.DATA_LM
     settings = search.SearchSettings(ranking, top_k, threshold, smoothing)
-    given = [counts.read_counts(path) for path in lm_counts or []]
+    files, saved = lm_counts or [], [] if save_counts is None else [save_counts]
+    given = [counts.read_counts(path) for path in files]
     asked: Dict[str, Any] = {**asdict(settings), "method": method}
     asked.update(annotated=str(annotated_path), backbone=backbone or None)
-    asked.update(lm_top_k=lm_top_k, lm_counts=[str(path) for path in lm_counts or []])
-    _check_options(asked, save_counts is not None)
-    outputs = [output_path, report_path(output_path), _rows_path(output_path)]
-    outputs += [] if save_counts is None else [save_counts]
-    _check_outputs(outputs, [annotated_path, *(lm_counts or [])], overwrite)
+    asked.update(lm_top_k=lm_top_k, lm_counts=list(map(str, files)))
+    _check_options(asked, bool(saved))
+    rows_path = output_path.with_suffix(ROWS_SUFFIX)
+    outputs = [output_path, report_path(output_path), rows_path, *saved]
+    check_outputs(outputs, [annotated_path, *files], overwrite)
+    if len({path.resolve() for path in outputs}) < len(outputs):
+        names = ", ".join(map(str, outputs))
+        raise LabelWordError(f"Two of the outputs are one file: {names}")
     words = None if data is None else _words_at_hand(data, annotated_path)
     if words is not None:
         _write(output_path, words)
         return
-    docs, corpus = read_docs(
-        annotated_path, blank_pipeline(lang), format=format, progress=progress_bar
-    )
+    docs, corpus = load_docs(annotated_path, lang, format)
     if not corpus.entities:
         raise DataError("no entity in it: annotate it first", path=annotated_path)
     setup_gpu(gpu_id, silent=True)
     found = _Search(docs, settings, backbone, lm_top_k, given)
-    if save_counts is not None:
-        with write_file(save_counts) as temporary:
+    for path in saved:
+        with write_file(path) as temporary:
             counts.write_counts(found.lm_counts, temporary)
     brought = read_recommended(backbone).label_words if own and backbone else {}
-    wanted: LabelWords = {ent.label_: [] for doc in docs for ent in doc.ents}
+    wanted: LabelWords = {label: [] for label in corpus.entities}
     words = choose_label_words(wanted, brought, found.words)
     taken = {label: words[label] for label in words if label not in found.labels}
-    end = ", which are taken" if found.labels else ": nothing is searched"
     if taken:
-        echo_lines([f"The backbone has words of its own for {', '.join(taken)}{end}"])
-    echo_lines(f"  {label} {', '.join(taken[label])}" for label in taken)
-    echo_lines(corpus.problems())
+        end = ", which are taken" if found.labels else ": nothing is searched"
+        echo(f"The backbone has words of its own for {', '.join(taken)}{end}")
+    echo(*(f"  {label} {', '.join(taken[label])}" for label in taken))
+    echo(*corpus.problems())
     if not found.labels:
         _write(output_path, words)
         return
-    searched = {label: found.found[label] for label in found.labels}
-    classes = make_report(searched, settings, found.data, found.lm)
-    echo_lines(_lines(classes, top_k))
+    classes = found.report()
+    echo(*_lines(classes, top_k))
     rows = found.rows() if method == PROTOTYPE else {}
     size = {"sentences": corpus.docs, "words": corpus.words}
     _write(output_path, words, {"settings": asked, **size, "classes": classes}, rows)
@@ -135,18 +124,8 @@ def _check_options(asked: Dict[str, Any], save: bool) -> None:
         instead = ", or --lm-counts" if counts_lm else ""
         raise LabelWordError(f"--method {method} needs --backbone{instead}")
     if not counts_lm and (given or save):
-        raise LabelWordError(
-            "--lm-counts and --save-counts belong to the methods lm and data-lm"
-        )
-
-
-def _check_outputs(paths: List[Path], sources: List[Path], overwrite: bool) -> None:
-    for path in paths:
-        for source in sources:
-            check_output(path, source=source, overwrite=overwrite)
-    if len({path.resolve() for path in paths}) < len(paths):
-        names = ", ".join(map(str, paths))
-        raise LabelWordError(f"Two of the outputs are one file: {names}")
+        options = "--lm-counts and --save-counts"
+        raise LabelWordError(f"{options} belong to the methods lm and data-lm")
 
 
 def _words_at_hand(data: Path, annotated: Path) -> Optional[LabelWords]:
@@ -155,21 +134,21 @@ def _words_at_hand(data: Path, annotated: Path) -> Optional[LabelWords]:
     check_file(annotated)
     given = data / LABEL_WORDS_FILE
     if given.exists():
-        echo_lines([f"Label words from {given}"])
+        echo(f"Label words from {given}")
         return read_label_words(given)
     if annotated.stat().st_size:
         return None
-    echo_lines(["Label words will be the backbone's, or taken from the examples"])
+    echo("Label words will be the backbone's, or taken from the examples")
     return {}
 
 
 @dataclass
 class _Search:
-    """Searches words of all classes, once somebody asks for those of some.
+    """Searches words of all classes, once somebody asks for those of some, which are
+    noted in `labels`. What it gives is of these only, but for the counts.
 
-    docs (List[Doc]): The text. settings (SearchSettings): Ranking and filters.
-    backbone (str): The masked LM, empty for none. lm_top_k (int): How many of
-    its predictions are counted. given (List[Counts]): What stands in their place.
+    backbone: The masked LM, empty for none. lm_top_k: How many of its predictions are
+    counted. given: What stands in place of these.
     """
 
     docs: List[Doc]
@@ -180,13 +159,11 @@ class _Search:
     labels: List[str] = field(default_factory=list)
 
     def words(self, labels: List[str]) -> LabelWords:
-        """Words of some classes, which are noted."""
         self.labels += labels
         return {label: self.found[label].words for label in labels}
 
     @cached_property
     def reader(self) -> Any:
-        """The backbone, None if there is none."""
         from ..model.entlm import load_reader  # torch takes seconds
 
         return load_reader(self.backbone) if self.backbone else None
@@ -199,34 +176,37 @@ class _Search:
         if self.given or not self.settings.uses_lm:
             labels = {ent.label_ for doc in self.docs for ent in doc.ents}
             return counts.merge_counts(counts.strip_tags(c, labels) for c in self.given)
-        count = partial(count_predictions, progress=partial(progress_bar, unit="batch"))
-        return count(self.reader, self.docs, top_k=self.lm_top_k)
+        return count_predictions(
+            self.reader, self.docs, top_k=self.lm_top_k, progress=_batches
+        )
 
     @cached_property
     def found(self) -> Dict[str, search.ClassSearch]:
-        """What was found for all classes."""
-        self.data, self.lm = counts.count_docs(self.docs), self.lm_counts
-        pieces = getattr(self.reader, "word_pieces", None)
+        self.data, self.lm, pieces = counts.count_docs(self.docs), self.lm_counts, None
         if self.reader is not None:
+            pieces = self.reader.word_pieces
             self.data = counts.fold_counts(self.data, self.reader.fold_word)
             self.lm = counts.fold_counts(self.lm, self.reader.fold_word)
-        choose = partial(search.search_label_words, get_pieces=pieces)
-        found = choose(self.data, self.lm, self.settings)
+        found = search.search_label_words(
+            self.data, self.lm, self.settings, get_pieces=pieces
+        )
         if advice := casing_advice(self.data, self.lm):
-            echo_lines([advice])
+            echo(advice)
         if not any(entry.chosen for entry in found.values()):
             report = make_report(found, self.settings, self.data, self.lm)
             reasons = "; ".join(f"{key}: {report[key]['advice']}" for key in found)
             raise LabelWordError(f"Found no label word for any class. {reasons}")
         return found
 
+    def report(self) -> Dict[str, Any]:
+        searched = {label: self.found[label] for label in self.labels}
+        return make_report(searched, self.settings, self.data, self.lm)
+
     def rows(self) -> Dict[str, Any]:
-        """Rows from features at the classes' words."""
         from ..label_words.prototypes import find_prototypes
 
         words = {label: self.found[label].words for label in self.labels}
-        bar = partial(progress_bar, unit="batch")
-        return find_prototypes(self.reader, self.docs, words, progress=bar)
+        return find_prototypes(self.reader, self.docs, words, progress=_batches)
 
 
 def _lines(classes: Dict[str, Any], top_k: int) -> List[str]:
@@ -234,25 +214,20 @@ def _lines(classes: Dict[str, Any], top_k: int) -> List[str]:
     width = max(len(label) for label in classes)
     lines, more = [], []
     for label, entry in classes.items():
-        words = [word["word"] for word in entry["words"]]
-        lines.append(f"  {label:<{width}} {', '.join(words) or '-'}")
-        if entry["advice"]:
-            more.append(f"{label} has {len(words)} of {top_k} words: {entry['advice']}")
         pieces = {word["word"]: word.get("pieces", "1") for word in entry["words"]}
-        several = [f"{w} [{' '.join(pieces[w])}]" for w in words if len(pieces[w]) > 1]
+        lines.append(f"  {label:<{width}} {', '.join(pieces) or '-'}")
+        if entry["advice"]:
+            more.append(
+                f"{label} has {len(pieces)} of {top_k} words: {entry['advice']}"
+            )
+        several = [f"{w} [{' '.join(p)}]" for w, p in pieces.items() if len(p) > 1]
         if several:
-            shown = ", ".join(
-                several[:MAX_SHOWN] + ["..."] * (len(several) > MAX_SHOWN)
+            shown = several[:MAX_SHOWN] + ["..."] * (len(several) > MAX_SHOWN)
+            more.append(
+                f"{label}: {len(several)} words are no single piece of the vocabulary: "
+                f"{', '.join(shown)}"
             )
-            several_pieces = (
-                f"{len(several)} words are no single piece of the vocabulary"
-            )
-            more.append(f"{label}: {several_pieces}: {shown}")
     return lines + more
-
-
-def _rows_path(path: Path) -> Path:
-    return path.with_suffix(ROWS_SUFFIX)
 
 
 def _write(
@@ -261,10 +236,10 @@ def _write(
     """Write the words and what belongs to them; nothing of an earlier search stays."""
     from ..files.tensors import save_tensors
 
-    with write_file(_rows_path(path)) as temporary:
+    with write_file(path.with_suffix(ROWS_SUFFIX)) as temporary:
         save_tensors(temporary, rows or {})
     report_path(path).unlink(missing_ok=True)
     if report is not None:
         replace_file(report_path(path), dump_json(report))
     replace_file(path, dump_json(words))
-    echo_lines([f"Wrote {path}" + (f"; rows of {', '.join(rows)}" if rows else "")])
+    echo(f"Wrote {path}" + (f"; rows of {', '.join(rows)}" if rows else ""))
