@@ -30,11 +30,10 @@ from transformers import (
 
 from spacy_entlm.backbones.loading import load_masked_lm
 from spacy_entlm.corpus.texts import read_texts
-from spacy_entlm.pretraining.checkpoint import WEIGHT_DECAY, State, make_optimizer
+from spacy_entlm.pretraining.batches import PackedSequences
+from spacy_entlm.pretraining.checkpoint import State, make_optimizer
 from spacy_entlm.pretraining.loop import Training
-from spacy_entlm.pretraining.masking import Masker
 from spacy_entlm.pretraining.pieces import split_text
-from spacy_entlm.pretraining.sequences import PackedSequences
 from spacy_entlm.pretraining.settings import Settings
 
 # Updates of a round that are not counted.
@@ -105,10 +104,8 @@ def _ours(
     backbone: str, sequences: PackedSequences, settings: Settings, device: str
 ) -> Callable[[], Tuple[float, float]]:
     masked_lm = load_masked_lm(backbone).to(device)
-    masker = Masker(masked_lm.tokenizer, settings.mask_share)
     times: Times = []
     batches: List[int] = []
-    mask = masker.mask
 
     def timed_mask(*arguments: Any) -> Any:
         # A batch is masked where its update begins.
@@ -117,17 +114,16 @@ def _ours(
             times.append(_now())
         return mask(*arguments)
 
-    masker.mask = timed_mask
     training = Training(
         masked_lm=masked_lm,
         optimizer=make_optimizer(masked_lm),
         sequences=sequences,
-        masker=masker,
-        settings=settings,
-        learn_rate=LEARN_RATE,
+        settings=settings.model_copy(update={"learn_rate": LEARN_RATE}),
         save=lambda state: times.append(_now()),
         report=lambda *report: None,
     )
+    mask = training.masker.mask
+    training.masker.mask = timed_mask  # type: ignore[method-assign]
 
     def run() -> Tuple[float, float]:
         times.clear()
@@ -164,7 +160,7 @@ def _trainer(
         per_device_train_batch_size=settings.batch_size,
         max_steps=settings.steps,
         learning_rate=LEARN_RATE,
-        weight_decay=WEIGHT_DECAY,
+        weight_decay=0.01,
         bf16=settings.precision == "bfloat16",
         use_cpu=device == "cpu",
         report_to=[],

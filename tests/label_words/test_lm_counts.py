@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -182,17 +181,6 @@ def test_benchmark_measures_both_ways_and_compares_the_counts(
     for pad_to in (None, 32):
         script.main(str(bert), data, n_sentences=10, pad_to=pad_to, save=None)
         assert "same counts" in capsys.readouterr().out
-
-
-def test_python_example_of_the_documentation_runs(bert, docs, tmp_path, monkeypatch):
-    page = (ROOT / "docs" / "label_words.md").read_text(encoding="utf8")
-    (code,) = re.findall(r"```python\n(.+?)```", page, flags=re.DOTALL)
-    assert "bert-base-cased" in code
-    monkeypatch.chdir(tmp_path)
-    write_docs(docs, Path("annotated.jsonl"))
-    namespace = {}
-    exec(code.replace("bert-base-cased", str(bert)), namespace)
-    assert set(namespace["label_words"]) == {"PER", "LOC", "ORG"}
 
 
 @pytest.mark.slow
