@@ -7,7 +7,7 @@ from typing import Any, Tuple
 
 from markupsafe import Markup
 
-HOW_TO_GET = "For the picture: pip install 'spacy-entlm[plot]', and run this again"
+HOW_TO_GET = "For the picture: pip install matplotlib, and run this again"
 # Texts stay texts; names inside the SVG are the same each time.
 SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "entlm"}
 

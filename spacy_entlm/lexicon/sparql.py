@@ -78,7 +78,7 @@ class SparqlClient:
             from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
         except ImportError as error:
             raise DataError(
-                f"cannot ask Wikidata ({error}): pip install 'spacy-entlm[wikidata]'"
+                f"cannot ask Wikidata ({error}): pip install httpx tenacity"
             ) from error
         self.endpoint = endpoint
         self.cache = cache

@@ -40,7 +40,7 @@ def check_gpus(gpus: Sequence[int]) -> None:
 
     if not has_cupy:
         raise DataError(
-            "GPUs need cupy: pip install 'spacy-entlm[cuda12x]', or leave --gpus out"
+            "GPUs need cupy: pip install cupy-cuda12x, or leave --gpus out"
         )
     count = torch.cuda.device_count()
     if missing := [gpu for gpu in gpus if not 0 <= gpu < count]:
