@@ -39,9 +39,7 @@ def check_gpus(gpus: Sequence[int]) -> None:
     from thinc.compat import has_cupy
 
     if not has_cupy:
-        raise DataError(
-            "GPUs need cupy: pip install cupy-cuda12x, or leave --gpus out"
-        )
+        raise DataError("GPUs need cupy: pip install cupy-cuda12x, or leave --gpus out")
     count = torch.cuda.device_count()
     if missing := [gpu for gpu in gpus if not 0 <= gpu < count]:
         there = ", ".join(map(str, range(count))) or "none"
