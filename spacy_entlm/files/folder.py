@@ -92,8 +92,8 @@ def read_folder(folder: Path, read: Callable[[Path], T]) -> T:
     RETURNS (T): What it returns.
     """
     for _ in range(_N_READS):
-        if (folder / _COMPLETE).exists():
-            with _locked(folder):
+        if (folder / _COMPLETE).exists() or (folder / _WRITING).exists():
+            with _locked(folder):  # a writer may be at work: its end is near
                 _recover(folder)
         state = _state(folder)
         try:

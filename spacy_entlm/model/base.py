@@ -8,7 +8,18 @@ A component finds it with `get_label_model`, also below layers that wrap the mod
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Type, cast
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    Optional,
+    Protocol,
+    Tuple,
+    Type,
+    cast,
+)
 
 import numpy
 import torch
@@ -85,11 +96,32 @@ class ModelConfig:
         return {"transformer_config": transformer, "tokenizer_config": tokenizer}
 
 
+class LabelModel(Protocol):
+    """What a component asks of its model."""
+
+    is_initialized: bool
+    labels: List[str]
+
+    def score(
+        self,
+        pieces: PieceFeatures,
+        *,
+        label_bias: float = 0.0,
+        need_probs: bool = False,
+        probability_floor: float = 0.0,
+    ) -> LabelScores:
+        """Scores of the words that `model.predict` has read."""
+
+    def loss(
+        self, pieces: PieceFeatures, word_targets: numpy.ndarray
+    ) -> Tuple[float, PieceGradient]:
+        """Mean loss of the pieces that `model.begin_update` has read, and the gradient
+        of its sum."""
+
+
 class MaskedLMModel:
     """A view of a Thinc model on a masked LM; it holds nothing of its own. A subclass
-    has `labels`, in the order of their rows, `score`, which turns what `model.predict`
-    gives into `LabelScores`, and `loss`, which turns what `model.begin_update` gives,
-    and a target for each word, into the mean loss and the gradient of its sum."""
+    is a `LabelModel`."""
 
     # Of the module in the shim.
     network_class: Any
@@ -259,7 +291,7 @@ def build_model(view: Type[MaskedLMModel], config: ModelConfig) -> PieceModel:
 def get_label_model(model: Model) -> Any:
     """Find what a component calls, in a model or in a layer below it.
 
-    RETURNS (MaskedLMModel): A view of that layer.
+    RETURNS (LabelModel): A view of that layer.
     RAISES (ValueError): If there is none.
     """
     for layer in model.walk():

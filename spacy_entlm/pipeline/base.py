@@ -19,7 +19,7 @@ from ..decoding.types import Decoder, DocEntities, LabelScores
 from ..files.bytes import pack_folder, unpack_folder
 from ..files.folder import read_folder, write_folder
 from ..label_words.words import LabelWords, check_label_words
-from ..model.base import PieceModel, get_label_model
+from ..model.base import LabelModel, PieceModel, get_label_model
 from ..model.types import PieceFeatures, PieceGradient
 from .examples import word_targets
 from .requirements import add_requirement
@@ -145,7 +145,8 @@ class MaskedLMNER(TrainablePipe):
         """
         if not self.is_initialized:
             raise ValueError(Errors.E109.format(name=self.name))
-        return self.label_model.score(
+        model: LabelModel = self.label_model
+        return model.score(
             self.model.predict(docs),
             label_bias=self.cfg.get("label_bias", 0.0),
             need_probs=self.decoder.needs_probs,
@@ -246,7 +247,8 @@ class MaskedLMNER(TrainablePipe):
         RAISES (ValueError): If an entity's label is none of the classes.
         """
         targets = word_targets(examples, self.labels, self.name)
-        return self.label_model.loss(pieces, targets)
+        model: LabelModel = self.label_model
+        return model.loss(pieces, targets)
 
     def _add_label(self, label: str, words: List[str]) -> int:
         """RETURNS (int): 1, or 0 if the class is there already."""

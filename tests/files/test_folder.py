@@ -131,6 +131,7 @@ def test_killed_save_is_all_old_or_all_new(tmp_path, calls):
     process.start()
     process.join()
     assert read_folder(folder, contents) in (old, new)
+    assert not any(path.name.startswith(".") for path in folder.iterdir())
     write(folder, {"x": "next"})
     assert contents(folder) == {"x": "next"}
     assert sorted(p.name for p in folder.iterdir()) == sorted(
