@@ -26,7 +26,7 @@ def init_project_cli(
     Example:
       python -m spacy entlm init-project my_project
       cd my_project
-      python -m spacy project run train-5shot
+      python -m spacy project run train-5shot .
     """
     if folder.is_file():
         raise DataError("is a file: name a folder", path=folder)
@@ -35,7 +35,7 @@ def init_project_cli(
         raise DataError("exists: name another folder", path=there[0])
     for name, source in files.items():
         replace_file(folder / name, source.read_bytes())
-    run = "python -m spacy project run train-5shot"
+    run = "python -m spacy project run train-5shot ."
     echo(f"Wrote {len(files)} files to {folder}", f"cd {folder}", run)
 
 
