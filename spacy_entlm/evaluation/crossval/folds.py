@@ -43,12 +43,15 @@ def make_folds(counts: numpy.ndarray, n_folds: int, *, seed: int) -> List[List[i
     """
     # A rare class weighs as much as a frequent one.
     weights = 1.0 / numpy.maximum(counts.sum(axis=0), 1)
-    rarest = (counts * weights).max(axis=1, initial=0.0)
+    shares = counts * weights
+    rarest = shares.max(axis=1, initial=0.0)
+    # Class by class, so that one class is even before the next begins.
+    classes = shares.argmax(axis=1) if counts.shape[1] else rarest
     order = numpy.random.default_rng(seed).permutation(len(counts))
     folds: List[List[int]] = [[] for _ in range(n_folds)]
     sums = numpy.zeros((n_folds, counts.shape[1]))
     smallest, n_larger = divmod(len(counts), n_folds)
-    for i in sorted(order.tolist(), key=lambda i: -rarest[i]):
+    for i in sorted(order.tolist(), key=lambda i: (-rarest[i], classes[i])):
         # How much the sum of squares grows where the sentence is added.
         growth = ((2 * sums + counts[i]) * counts[i] * weights).sum(axis=1)
         n_full = sum(len(fold) > smallest for fold in folds)

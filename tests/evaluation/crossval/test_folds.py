@@ -2,7 +2,7 @@
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spacy_entlm.evaluation.crossval.folds import (
@@ -34,6 +34,7 @@ def test_folds_divide_the_sentences_evenly(rows, n_folds, seed):
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(0, 2), min_size=5, max_size=40), st.integers(2, 5))
+@example([0, 1, 1, 0, 0, 0, 1, 1, 2, 2], 5)
 def test_classes_are_even_where_sentences_have_one_each(classes, n_folds):
     counts = numpy.eye(3, dtype="int64")[classes]
     folds = make_folds(counts, n_folds, seed=1)
