@@ -92,8 +92,10 @@ def read_folder(folder: Path, read: Callable[[Path], T]) -> T:
     RETURNS (T): What it returns.
     """
     for _ in range(_N_READS):
-        if (folder / _COMPLETE).exists() or (folder / _WRITING).exists():
-            with _locked(folder):  # a writer may be at work: its end is near
+        # What is being written may only be touched under a lock: it may be alive.
+        is_left = fcntl is not None and (folder / _WRITING).exists()
+        if is_left or (folder / _COMPLETE).exists():
+            with _locked(folder):
                 _recover(folder)
         state = _state(folder)
         try:

@@ -162,6 +162,15 @@ def test_reader_sees_one_save_while_another_goes_on(tmp_path):
         thread.join()
 
 
+def test_without_locks_a_reader_leaves_what_is_being_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "fcntl", None)
+    write(tmp_path, {"x": "1"})
+    with write_folder(tmp_path) as new:
+        (new / "x").write_text("2")
+        assert read_folder(tmp_path, contents) == {"x": "1"}
+    assert contents(tmp_path) == {"x": "2"}
+
+
 def test_error_of_the_reader_is_its_own(tmp_path):
     write(tmp_path, {"x": "1"})
     with pytest.raises(FileNotFoundError):
