@@ -14,15 +14,19 @@ PRETRAIN_FILE = "pretrain.json"
 LEARN_RATE_KEY, LABEL_WORDS_KEY = "learn_rate", "label_words"
 # A saved component's folder is a backbone too, and holds its label words.
 LABEL_WORDS_FILE = "label_words.json"
+LABEL_ROWS_FILE = "label_rows.safetensors"
 
 
 @dataclass(frozen=True)
 class Recommended:
     """learn_rate (Optional[float]): Initial learning rate. label_words (Dict[str,
-    List[str]]): The words that the model learned to say at names of a class."""
+    List[str]]): The words that the model learned to say at names of a class.
+    label_rows (Optional[Path]): File of the rows that these classes then had, in the
+    order of their words."""
 
     learn_rate: Optional[float] = None
     label_words: LabelWords = field(default_factory=dict)
+    label_rows: Optional[Path] = None
 
 
 def read_recommended(backbone: str) -> Recommended:
@@ -43,8 +47,10 @@ def read_recommended(backbone: str) -> Recommended:
         words = check_label_words(words, tags=False)
     except LabelWordError as err:
         raise ValueError(f"{source}: {err}") from err
+    rows = path.with_name(LABEL_ROWS_FILE)
+    label_rows = rows if words and rows.is_file() else None
     try:
-        return Recommended(None if rate is None else float(rate), words)
+        return Recommended(None if rate is None else float(rate), words, label_rows)
     except (ValueError, TypeError) as err:
         raise ValueError(f"{path}: cannot be read: {LEARN_RATE_KEY}: {err}") from err
 

@@ -18,6 +18,7 @@ from ..files.json_lines import dump_json
 from ..files.text import check_file
 from ..label_words import counts, search
 from ..label_words.choice import choose_label_words
+from ..label_words.class_names import words_of_names
 from ..label_words.words import LabelWordError, LabelWords, read_label_words
 from ._options import FORMAT, GPU_ID, LANG, OVERWRITE, arg, command, opt
 from ._util import check_outputs, echo, load_docs, progress_bar
@@ -100,7 +101,7 @@ def search_cli(
             counts.write_counts(found.lm_counts, temporary)
     brought = read_recommended(backbone).label_words if own and backbone else {}
     wanted: LabelWords = {label: [] for label in corpus.entities}
-    words = choose_label_words(wanted, brought, found.words)
+    words = choose_label_words(wanted, brought, found.words, found.words_of_names)
     taken = {label: words[label] for label in words if label not in found.labels}
     if taken:
         end = ", which are taken" if found.labels else ": nothing is searched"
@@ -161,6 +162,9 @@ class _Search:
     def words(self, labels: List[str]) -> LabelWords:
         self.labels += labels
         return {label: self.found[label].words for label in labels}
+
+    def words_of_names(self, labels: List[str]) -> LabelWords:
+        return words_of_names(labels, self.reader.word_pieces) if self.reader else {}
 
     @cached_property
     def reader(self) -> Any:

@@ -1,6 +1,7 @@
 """Who decides which words stand for a class."""
 
 import logging
+from collections import Counter
 from typing import Callable, Iterable, List
 
 from .words import LabelWords
@@ -18,6 +19,7 @@ def choose_label_words(
     wanted: LabelWords,
     backbone_words: LabelWords,
     search: Callable[[List[str]], LabelWords],
+    words_of_names: Callable[[List[str]], LabelWords],
 ) -> LabelWords:
     """Decide the label words of each class.
 
@@ -26,11 +28,14 @@ def choose_label_words(
     | the words that are given | there are some: in the component's `label_words`, to|
     |                          | `add_label`, or in the data's label_words.json      |
     | the backbone's own words | none are given, the backbone learned to say words at|
-    |                          | names of such a class, and none of these words      |
-    |                          | stands for another class                            |
+    |                          | names of such a class, or of one that ends the name |
+    |                          | ("political_party" is a party), and none of these   |
+    |                          | words stands for another class                      |
     | words that are searched  | else: by the project in text that a lexicon         |
-    |                          | annotated, where there is some, and by the component|
-    |                          | in its training examples                            |
+    |                          | annotated, where there is some                      |
+    | the words of its name    | else, as the component searches: "political_party"  |
+    |                          | says political and party                            |
+    | words of its examples    | else, where the name has no word: "GPE"             |
 
     The backbone's own come before searched ones since they measure better (wikigold
     and the project's own corpus, docs/label_words.md), so nothing is searched that is
@@ -40,11 +45,16 @@ def choose_label_words(
     backbone_words (Dict[str, List[str]]): Words that the backbone brings for classes.
     search (Callable[[List[str]], LabelWords]): Searches words of some classes; one that
         it finds none for may be missing.
+    words_of_names (Callable[[List[str]], LabelWords]): The words that names of classes
+        are made of; it is asked where a name as a whole says nothing.
     RETURNS (Dict[str, List[str]]): Words, or none, of all classes, in their order.
     """
     given = {label: words for label, words in wanted.items() if words}
     without = [label for label in wanted if label not in given]
     own = match_class_names(without, backbone_words)
+    others = [label for label in without if label not in own]
+    if backbone_words and others:
+        own |= _match_last_words(words_of_names(others), backbone_words, own)
     missing = [label for label in without if label not in own]
     found = search(missing) if missing else {}
     # Where GPE is a class, too, LOC means something else to the user.
@@ -66,6 +76,21 @@ def match_class_names(labels: Iterable[str], words: LabelWords) -> LabelWords:
     by_name = {_plain(label): list(some) for label, some in words.items() if some}
     known = [label for label in labels if _plain(label) in by_name]
     return {label: by_name[_plain(label)] for label in known}
+
+
+def _match_last_words(
+    names: LabelWords, words: LabelWords, taken: Iterable[str]
+) -> LabelWords:
+    """The classes whose names end with the name of one of the backbone's, if that is
+    no other class's. names: The words of their names. taken: Classes known already."""
+    last = {label: _plain(some[-1]) for label, some in names.items()}
+    counts = Counter([*last.values(), *map(_plain, taken)])
+    matched = match_class_names(last.values(), words)
+    return {
+        label: matched[name]
+        for label, name in last.items()
+        if name in matched and counts[name] == 1
+    }
 
 
 def _plain(label: str) -> str:

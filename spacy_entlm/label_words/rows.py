@@ -19,6 +19,10 @@ class Rows:
     def __len__(self) -> int:
         return len(self.weight)
 
+    def __getitem__(self, some: slice) -> "Rows":
+        bias = None if self.bias is None else self.bias[some]
+        return Rows(self.weight[some], bias)
+
     def scores(self, features: torch.Tensor) -> torch.Tensor:
         """(n, width) -> (n, n_rows)."""
         return torch.nn.functional.linear(features, self.weight, self.bias)

@@ -7,8 +7,10 @@ import numpy
 import torch
 from spacy.tokens import Doc, Span
 
+from ..backbones.recommended import Recommended
 from ..decoding.types import LabelScores
 from ..label_words.prototypes import read_label_rows
+from ..label_words.rows import Rows
 from ..label_words.words import LabelWords, word_pieces
 from .base import (
     MaskedLMModel,
@@ -20,7 +22,7 @@ from .base import (
     mean_loss,
 )
 from .label_scores import score_words
-from .network import EntLMNetwork
+from .network import EntLMNetwork, read_learned_rows
 from .objective import distillation_loss, label_cross_entropy
 from .types import NO_TARGET, PieceFeatures, PieceGradient
 from .windows import doc_spans
@@ -90,16 +92,25 @@ class EntLMModel(MaskedLMModel):
         return list(self.label_words)
 
     def add_labels(
-        self, label_words: LabelWords, label_rows: Optional[Path] = None
+        self,
+        label_words: LabelWords,
+        *,
+        learned: Optional[Recommended] = None,
+        label_rows: Optional[Path] = None,
     ) -> None:
         """Add classes with label rows at their initial values; others stay.
 
-        label_rows (Optional[Path]): File of rows that start from elsewhere.
+        learned (Optional[Recommended]): What the backbone brings: a class that has the
+            words of one of its classes starts from that one's row.
+        label_rows (Optional[Path]): File of rows that come before all these.
         RAISES (LabelWordError): If a class has no usable word; then none is added.
+            (DataError): If a file of rows is broken, or of another backbone.
         """
-        rows = None
+        width = self.network.masked_lm.width
+        rows = {} if learned is None else _learned_rows(learned, label_words, width)
         if label_rows is not None:
-            rows = read_label_rows(label_rows, self.network.masked_lm.width)
+            found = read_label_rows(label_rows, width)
+            rows |= {label: Rows(row[None], None) for label, row in found.items()}
         self.network.add_labels(
             label_words,
             rows=rows,
@@ -180,3 +191,15 @@ class EntLMModel(MaskedLMModel):
         # Scaled gradients would not fit float16.
         scaled = self.shim.scales_gradients
         return torch.float32 if scaled else self.shim.training_dtype
+
+
+def _learned_rows(
+    learned: Recommended, label_words: LabelWords, width: int
+) -> Dict[str, Rows]:
+    """The rows of classes whose words are those of a class of the backbone."""
+    rows = read_learned_rows(learned, width)
+    if rows is None:
+        return {}
+    index = {tuple(words): i for i, words in enumerate(learned.label_words.values())}
+    at = {label: index.get(tuple(words)) for label, words in label_words.items()}
+    return {label: rows[i : i + 1] for label, i in at.items() if i is not None}

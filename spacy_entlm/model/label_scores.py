@@ -135,6 +135,4 @@ def summarise(
 def _chunks(rows: Rows) -> List[Rows]:
     n_rows = len(rows)
     size = CPU_CHUNK_ROWS if rows.weight.device.type == "cpu" else n_rows
-    bounds = [slice(start, start + size) for start in range(0, n_rows, max(size, 1))]
-    bias = rows.bias
-    return [Rows(rows.weight[b], None if bias is None else bias[b]) for b in bounds]
+    return [rows[start : start + size] for start in range(0, n_rows, max(size, 1))]

@@ -8,7 +8,7 @@ import torch
 
 from ..backbones.loading import load_masked_lm
 from ..backbones.masked_lm import MaskedLM
-from ..backbones.recommended import LABEL_WORDS_FILE
+from ..backbones.recommended import LABEL_ROWS_FILE, LABEL_WORDS_FILE, Recommended
 from ..files.tensors import load_tensors, save_tensors
 from ..label_words.rows import Rows, initial_row
 from ..label_words.words import (
@@ -18,7 +18,6 @@ from ..label_words.words import (
     read_label_words,
 )
 
-LABEL_ROWS_FILE = "label_rows.safetensors"
 # In a file of rows.
 ROWS_KEY, BIASES_KEY = "rows", "biases"
 
@@ -159,12 +158,12 @@ class EntLMNetwork(LabelNetwork):
         *,
         multi_piece: str,
         mean_bias: bool,
-        rows: Optional[Dict[str, torch.Tensor]] = None,
+        rows: Optional[Dict[str, Rows]] = None,
     ) -> None:
         """Add classes with their rows at initial values.
 
-        rows (Optional[Dict[str, Tensor]]): float32 (width), in place of what the words
-            of a class say; the bias is theirs.
+        rows (Optional[Dict[str, Rows]]): One row each, in place of what the words of a
+            class say; without a bias, that is theirs.
         RAISES (LabelWordError): If a class has no usable word; then none is added.
         """
         new = check_label_words(label_words, tags=False)
@@ -172,7 +171,10 @@ class EntLMNetwork(LabelNetwork):
         for label, words in pieces.items():
             row, bias = initial_row(self.vocabulary, words, mean_bias=mean_bias)
             given = (rows or {}).get(label)
-            self.head.add(row if given is None else given.to(row), bias)
+            if given is not None:
+                row = given.weight[0].to(row)
+                bias = bias if given.bias is None else given.bias.to(bias)
+            self.head.add(row, bias)
             self.label_words[label] = new[label]
 
     def save_rows(self, folder: Path) -> None:
@@ -203,3 +205,13 @@ def load_rows(path: Path, n_rows: int, width: int) -> Rows:
     shapes = {ROWS_KEY: (n_rows, width), BIASES_KEY: (n_rows,)}
     tensors = load_tensors(path, shapes)
     return Rows(tensors[ROWS_KEY], tensors[BIASES_KEY])
+
+
+def read_learned_rows(learned: Recommended, width: int) -> Optional[Rows]:
+    """Rows of the classes that a backbone brings words for, in their order.
+
+    RAISES (DataError): If their file is broken, or has others.
+    """
+    if learned.label_rows is None:
+        return None
+    return load_rows(learned.label_rows, len(learned.label_words), width)

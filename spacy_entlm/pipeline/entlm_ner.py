@@ -11,6 +11,7 @@ from thinc.api import Model, Optimizer
 from ..backbones.recommended import read_recommended
 from ..decoding.types import Decoder
 from ..label_words.choice import choose_label_words
+from ..label_words.class_names import words_of_names
 from ..label_words.words import LabelWordError, LabelWords
 from ..model.base import PieceModel, get_label_model
 from ..model.types import PieceFeatures, PieceGradient
@@ -150,8 +151,8 @@ class EntLMNER(MaskedLMNER):
         labels (Optional): The classes, or a label-word map as `label_data` gives it.
         label_words (Optional[Dict[str, List[str]]]): Label words per class. Classes
             of the examples or of `labels` that have none here get the backbone's own
-            words, if it brings some for a class of that name, else words from the
-            entities of the examples.
+            words, if it brings some for a class of that name, else the words of their
+            names, and where these are no words some from the entities of the examples.
         label_rows (Optional[str]): File of rows that `search --method prototype` found
             with this backbone: where a class has one, it starts from that in place of
             its label words.
@@ -169,16 +170,23 @@ class EntLMNER(MaskedLMNER):
         found = entity_labels(get_examples())
         warn_of_unknown_labels(self.name, label_words or {}, found, labels or added)
         path = None if label_rows is None else Path(label_rows)
-        own = read_recommended(self.label_model.config.name).label_words
+        learned = read_recommended(self.label_model.config.name)
         with self._initializing(nlp):
             view = self.label_model
 
-            def search(classes: List[str]) -> LabelWords:
-                return search_in_examples(
-                    get_examples(), classes, view.fold_word, view.word_pieces
-                )
+            def name(classes: List[str]) -> LabelWords:
+                return words_of_names(classes, view.word_pieces)
 
-            view.add_labels(choose_label_words(wanted, own, search), path)
+            def search(classes: List[str]) -> LabelWords:
+                named = name(classes)
+                others = [label for label in classes if label not in named]
+                found = search_in_examples(
+                    get_examples(), others, view.fold_word, view.word_pieces
+                )
+                return {**named, **found}
+
+            words = choose_label_words(wanted, learned.label_words, search, name)
+            view.add_labels(words, learned=learned, label_rows=path)
             self._note_labels()
             self.decoder.initialize(get_examples, self.labels)
         self._rehearsal_model = None

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any, Collection, Dict, Iterator, List, Optional
 
 from ..backbones.masked_lm import MaskedLM
-from ..backbones.recommended import PRETRAIN_FILE
+from ..backbones.recommended import LABEL_ROWS_FILE, PRETRAIN_FILE
 from ..files.errors import DataError
 from ..files.file import lock_file, replace_file
 from ..files.folder import write_folder
 from ..files.json_lines import dump_json, read_json
+from ..label_words.rows import Rows
+from ..model.network import save_rows
 
 UNFINISHED = ".unfinished"
 RUN_FILE = "run.json"
@@ -135,10 +137,15 @@ def check_model_folder(out: Path, *, overwrite: bool) -> None:
         raise DataError(f"{problem}remove it, or choose another folder", path=out)
 
 
-def write_model(masked_lm: MaskedLM, report: Facts, out: Path) -> None:
-    """Write a model folder with its report as pretrain.json."""
+def write_model(
+    masked_lm: MaskedLM, report: Facts, out: Path, rows: Optional[Rows] = None
+) -> None:
+    """Write a model folder with its report as pretrain.json, and the rows of the
+    classes that this brings words for."""
     with write_folder(out.absolute()) as new:
         masked_lm.save(new)
+        if rows is not None:
+            save_rows(new / LABEL_ROWS_FILE, rows)
         (new / PRETRAIN_FILE).write_bytes(dump_json(report))
 
 

@@ -13,7 +13,7 @@ from spacy.training import Example
 from tqdm import tqdm
 
 from ..backbones.names import ENTLM_MINI
-from ..backbones.recommended import LABEL_WORDS_KEY
+from ..backbones.recommended import LABEL_WORDS_KEY, read_recommended
 from ..corpus.texts import make_docs, read_texts
 from ..files.errors import DataError
 from ..lexicon.match import LexiconMatcher, annotate
@@ -61,6 +61,7 @@ def learn_names(
     files = find_texts(text)
     if sentences < 1:
         raise DataError(f"--sentences is 1 or more, not {sentences}")
+    brought = read_recommended(backbone)
     facts = {**describe_backbone(backbone), **recommendations(backbone)}
     try:
         nlp = spacy.blank(lang)
@@ -80,6 +81,10 @@ def learn_names(
     train(nlp, learned, epochs=1, batch_size=BATCH_SIZE, seed=seed)
     scores = nlp.evaluate([Example(nlp.make_doc(doc.text), doc) for doc in watched])
     found = {key: scores[key] for key in ("ents_p", "ents_r", "ents_f")}
+    others = [label for label in brought.label_words if label not in pipe.labels]
+    network = get_label_model(pipe.model).network
+    words = {label: brought.label_words[label] for label in others}
+    pipe.label_model.add_labels(words, learned=brought)
     report = {
         **facts,
         "text": describe_files(files),
@@ -88,7 +93,7 @@ def learn_names(
         "names": {"sentences": len(learned), "names": n_names, **found},
         "versions": versions(),
     }
-    write_model(get_label_model(pipe.model).network.masked_lm, report, out)
+    write_model(network.masked_lm, report, out, network.label_rows)
     f1 = 100 * (found["ents_f"] or 0)
     echo(f"F1 {f1:.1f} % on the lexicon's names in {n_watched} other sentences")
     echo(f"Wrote {out}")

@@ -12,9 +12,10 @@ from tqdm import tqdm
 from ..backbones.loading import load_masked_lm
 from ..backbones.masked_lm import MaskedLM
 from ..backbones.names import ENTLM_MINI, resolve_backbone
-from ..backbones.recommended import LEARN_RATE_KEY
+from ..backbones.recommended import LEARN_RATE_KEY, read_recommended
 from ..corpus.texts import read_texts
 from ..files.errors import DataError
+from ..model.network import read_learned_rows
 from .added_words import add_words
 from .batches import PackedSequences
 from .checkpoint import State, load_checkpoint, make_optimizer, save_checkpoint
@@ -142,7 +143,9 @@ class Pretraining:
         }
         if self.settings.few_shot_learn_rate is not None:
             report[LEARN_RATE_KEY] = self.settings.few_shot_learn_rate
-        write_model(masked_lm, report, self.out)
+        brought = read_recommended(self.backbone)
+        rows = read_learned_rows(brought, masked_lm.width)
+        write_model(masked_lm, report, self.out, rows)
         return report
 
     def _update(

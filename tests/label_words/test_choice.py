@@ -26,6 +26,10 @@ def never(labels):
     raise AssertionError(f"There is nothing to search for {labels}")
 
 
+def no_names(labels):
+    return {}
+
+
 @pytest.mark.parametrize(
     "label, words",
     [
@@ -52,13 +56,13 @@ def test_a_class_without_own_words_is_not_known():
 def test_words_that_are_given_are_taken():
     """The first row of the table: even where the backbone has words of its own."""
     wanted = {"PER": ["Ann"], "GENE": ["gene"]}
-    assert choose_label_words(wanted, OWN, never) == wanted
+    assert choose_label_words(wanted, OWN, never, no_names) == wanted
 
 
 def test_the_backbones_own_words_come_before_searched_ones(search):
     """The second row, with the third for a class that the backbone does not know."""
     wanted = {"Person": [], "GENE": [], "LOC": []}
-    assert choose_label_words(wanted, OWN, search) == {
+    assert choose_label_words(wanted, OWN, search, no_names) == {
         "Person": ["john", "mary"],
         "GENE": ["brca"],
         "LOC": ["paris", "china"],
@@ -66,15 +70,36 @@ def test_the_backbones_own_words_come_before_searched_ones(search):
     assert search.asked == [["GENE"]]
 
 
+def name(labels):
+    return {label: label.split("_") for label in labels}
+
+
+def test_a_name_that_ends_with_a_class_of_the_backbone_takes_its_words(search):
+    wanted = {"fictional_person": [], "GENE": [], "birth_place": []}
+    assert choose_label_words(wanted, OWN, search, name) == {
+        "fictional_person": ["john", "mary"],
+        "GENE": ["brca"],
+        "birth_place": ["paris", "china"],
+    }
+    assert search.asked == [["GENE"]]
+
+
+@pytest.mark.parametrize("other", ["PER", "people", "dead_person"])
+def test_two_classes_do_not_share_words_of_the_backbone(search, other):
+    search.words = {"fictional_person": ["hero"], other: ["body"]}
+    chosen = choose_label_words({other: [], "fictional_person": []}, OWN, search, name)
+    assert chosen["fictional_person"] == ["hero"]
+
+
 def test_nothing_is_searched_that_is_not_needed():
-    chosen = choose_label_words({"PER": [], "LOC": ["river"]}, OWN, never)
+    chosen = choose_label_words({"PER": [], "LOC": ["river"]}, OWN, never, no_names)
     assert chosen == {"PER": ["john", "mary"], "LOC": ["river"]}
 
 
 def test_words_are_searched_where_the_backbone_has_none(search):
     """The last row."""
     wanted = {"LOC": [], "PER": []}
-    assert choose_label_words(wanted, {}, search) == {
+    assert choose_label_words(wanted, {}, search, no_names) == {
         "LOC": ["county"],
         "PER": ["colonel"],
     }
@@ -83,7 +108,7 @@ def test_words_are_searched_where_the_backbone_has_none(search):
 
 def test_a_class_one_of_whose_own_words_is_given_to_another_is_searched(search):
     wanted = {"GPE": ["china", "france"], "LOC": [], "PER": []}
-    assert choose_label_words(wanted, OWN, search) == {
+    assert choose_label_words(wanted, OWN, search, no_names) == {
         "GPE": ["china", "france"],
         "LOC": ["county"],
         "PER": ["john", "mary"],
@@ -93,7 +118,7 @@ def test_a_class_one_of_whose_own_words_is_given_to_another_is_searched(search):
 
 def test_a_class_one_of_whose_own_words_is_found_for_another_is_searched(search):
     search.words["GPE"] = ["china", "france"]
-    assert choose_label_words({"LOC": [], "GPE": []}, OWN, search) == {
+    assert choose_label_words({"LOC": [], "GPE": []}, OWN, search, no_names) == {
         "LOC": ["county"],
         "GPE": ["china", "france"],
     }
@@ -102,7 +127,9 @@ def test_a_class_one_of_whose_own_words_is_found_for_another_is_searched(search)
 
 def test_classes_keep_their_order_and_may_be_left_without_words(search):
     search.words.clear()
-    chosen = choose_label_words({"GENE": [], "PER": [], "ORG": ["Acme"]}, OWN, search)
+    chosen = choose_label_words(
+        {"GENE": [], "PER": [], "ORG": ["Acme"]}, OWN, search, no_names
+    )
     assert list(chosen.items()) == [
         ("GENE", []),
         ("PER", ["john", "mary"]),
@@ -112,18 +139,18 @@ def test_classes_keep_their_order_and_may_be_left_without_words(search):
 
 def test_what_was_chosen_is_told(search, caplog):
     caplog.set_level(logging.INFO, logger="spacy.entlm")
-    choose_label_words({"PER": [], "GENE": []}, OWN, search)
+    choose_label_words({"PER": [], "GENE": []}, OWN, search, no_names)
     found, own = (record.message for record in caplog.records)
     assert "found" in found and "brca" in found and "john" not in found
     assert "of the backbone" in own and "john" in own and "brca" not in own
     caplog.clear()
-    choose_label_words({"PER": ["Ann"]}, OWN, search)
+    choose_label_words({"PER": ["Ann"]}, OWN, search, no_names)
     assert not caplog.records
 
 
 def test_what_is_given_is_not_changed():
     wanted = {"PER": [], "GENE": ["gene"]}
-    chosen = choose_label_words(wanted, OWN, never)
+    chosen = choose_label_words(wanted, OWN, never, no_names)
     chosen["PER"].append("more")
     chosen["GENE"].append("more")
     assert wanted == {"PER": [], "GENE": ["gene"]}

@@ -15,7 +15,9 @@ from thinc.api import Config
 from spacy_entlm.backbones.errors import BackboneError
 from spacy_entlm.files.errors import DataError
 from spacy_entlm.files.tensors import save_tensors
+from spacy_entlm.label_words.rows import Rows
 from spacy_entlm.label_words.words import LabelWordError
+from spacy_entlm.model.network import save_rows
 
 NAME = "entlm_ner"
 
@@ -93,6 +95,43 @@ def test_the_backbones_own_words_come_before_those_of_the_examples(
         # "person" is another name of PER; what is given comes first.
         **{"PER": ["john"], "ORG": ["corp"]},
         "LOC": ["berlin", "paris", "london", "rome"],
+    }
+
+
+def test_a_class_with_the_backbones_own_words_starts_from_its_row(
+    bert, blank_nlp, make_examples, tmp_path
+):
+    """Be they chosen or given; other classes start from their words."""
+    own = {"person": ["john"], "LOC": ["paris"], "FOOD": ["red"]}
+    folder = own_words(bert, tmp_path / "own", own)
+    nlp = blank_nlp(folder)
+    given = {"LOC": ["rome"], "DISH": ["red"]}
+    plain = initialize(nlp, make_examples(nlp), label_words=given)
+    rows = torch.arange(3.0)[:, None].expand(3, 32)
+    save_rows(folder / "label_rows.safetensors", Rows(rows, torch.tensor([3.0, 4, 5])))
+    pipe = initialize(nlp, make_examples(nlp), label_words=given)
+    before, now = plain.label_model.network.head, pipe.label_model.network.head
+    expected = {"PER": (rows[0], 3.0), "DISH": (rows[2], 5.0)}
+    for i, label in enumerate(pipe.labels):
+        row, bias = expected.get(label, (before.rows[i], before.biases[i]))
+        assert torch.equal(now.rows[i], row), label
+        assert now.biases[i] == bias, label
+    save_rows(folder / "label_rows.safetensors", Rows(rows[:2], torch.zeros(2)))
+    with pytest.raises(DataError, match="does not fit the model"):
+        initialize(nlp, make_examples(nlp))
+
+
+def test_a_class_is_known_by_its_name(bert, blank_nlp, tmp_path):
+    """Where its name holds words; else by its examples."""
+    nlp = blank_nlp(own_words(bert, tmp_path / "own", {"bank": ["acme"]}))
+    words = ["Mary", "met", "Acme", "in", "Paris"]
+    tags = ["U-john_mary", "O", "U-red_bank", "O", "U-GPE"]
+    examples = [Example.from_dict(Doc(nlp.vocab, words), {"entities": tags})]
+    pipe = initialize(nlp, examples)
+    assert pipe.label_data == {
+        "john_mary": ["john", "mary"],
+        "red_bank": ["acme"],
+        "GPE": ["paris"],
     }
 
 

@@ -5,10 +5,13 @@ import random
 from collections import Counter
 
 import pytest
+import torch
 import transformers
 
-from spacy_entlm.backbones.recommended import read_recommended
+from spacy_entlm.backbones.recommended import LABEL_ROWS_FILE, read_recommended
 from spacy_entlm.files.errors import DataError
+from spacy_entlm.label_words.rows import Rows
+from spacy_entlm.model.network import read_learned_rows, save_rows
 from spacy_entlm.pretraining import names as names_module
 from spacy_entlm.pretraining.names import learn_names
 
@@ -40,6 +43,7 @@ def test_names_of_the_lexicon_are_learned(learn, tmp_path, bert, names, weights)
     out = str(tmp_path / "out")
     words = {"PER": ["anna"], "LOC": ["berlin"]}
     assert read_recommended(out).label_words == report["label_words"] == words
+    assert len(read_learned_rows(read_recommended(out), 32)) == 2
     # Ten of thirty sentences have no name.
     assert report["names"]["sentences"] == 10
     assert report == json.loads((tmp_path / "out" / "pretrain.json").read_text())
@@ -59,10 +63,19 @@ def test_names_of_the_lexicon_are_learned(learn, tmp_path, bert, names, weights)
 def test_words_and_rate_that_the_backbone_has_are_kept(learn, bert, tmp_path):
     learn()
     own = tmp_path / "out" / "pretrain.json"
-    own.write_text('{"learn_rate": 0.0002, "label_words": {"PER": ["john"]}}')
+    words = {"PER": ["john"], "LOC": ["berlin"], "ORG": ["bank"]}
+    own.write_text(json.dumps({"learn_rate": 0.0002, "label_words": words}))
+    rows = torch.arange(3.0)[:, None].expand(3, 32)
+    save_rows(tmp_path / "out" / LABEL_ROWS_FILE, Rows(rows, torch.zeros(3)))
     report = learn(backbone=str(tmp_path / "out"), out=tmp_path / "again")
-    assert report["label_words"] == {"PER": ["john"], "LOC": ["berlin"]}
+    assert report["label_words"] == words
     assert report["learn_rate"] == 0.0002
+    again = read_learned_rows(read_recommended(str(tmp_path / "again")), 32)
+    # One was learned again, and went on from where it was.
+    in_order = [again.weight[list(report["label_words"]).index(x)] for x in words]
+    assert torch.equal(in_order[2], rows[2])
+    assert not torch.equal(in_order[1], rows[1])
+    assert torch.allclose(in_order[1], rows[1], atol=0.1)
 
 
 def test_other_words_that_may_be_names_carry_no_loss(learn, monkeypatch):

@@ -10,6 +10,8 @@ from safetensors.torch import load_file
 
 from spacy_entlm.backbones.recommended import read_recommended
 from spacy_entlm.files.errors import DataError
+from spacy_entlm.label_words.rows import Rows
+from spacy_entlm.model.network import read_learned_rows, save_rows
 from spacy_entlm.pretraining import pieces
 from spacy_entlm.training.schedule import suitable_learn_rate
 
@@ -161,17 +163,21 @@ def test_recommended_learning_rate_is_kept_or_given(pretrain, tmp_path):
     assert suitable_learn_rate(str(tmp_path / "other")) == 1e-4
 
 
-def test_label_words_of_the_backbone_are_kept(pretrain, bert, tmp_path):
+def test_label_words_and_rows_of_the_backbone_are_kept(pretrain, bert, tmp_path):
     """Those of a component that was trained on names, whose folder is the backbone."""
     assert "label_words" not in pretrain("none")
     trained = tmp_path / "trained"
     shutil.copytree(bert, trained)
     (trained / "label_words.json").write_text('{"PER": ["mary"]}')
+    rows = torch.ones(1, 32)
+    save_rows(trained / "label_rows.safetensors", Rows(rows, torch.zeros(1)))
     words = {"PER": ["mary"]}
     assert pretrain("kept", run={"backbone": str(trained)})["label_words"] == words
     again = pretrain("again", run={"backbone": str(tmp_path / "kept")})
     assert again["label_words"] == words
-    assert read_recommended(str(tmp_path / "again")).label_words == words
+    brought = read_recommended(str(tmp_path / "again"))
+    assert brought.label_words == words
+    assert torch.equal(read_learned_rows(brought, 32).weight, rows)
 
 
 @pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "modernbert"])
