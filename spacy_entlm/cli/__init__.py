@@ -7,12 +7,9 @@ a module here decorates with `@command`: all modules are imported.
 from importlib import import_module
 from pkgutil import iter_modules
 
-from spacy.cli._util import app
-
 from ._options import entlm_cli
 
 __all__ = ["entlm_cli"]
 
 for module in iter_modules(__path__):
     import_module(f".{module.name}", __name__)
-app.add_typer(entlm_cli)

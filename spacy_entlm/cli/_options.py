@@ -3,9 +3,10 @@
 These are defaults of parameters, whose names tell those of the options.
 """
 
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 import typer
+from spacy.cli._util import app
 
 from ..corpus import formats
 from ..lexicon import readers
@@ -13,12 +14,11 @@ from ..lexicon.match import CASE_RULES, EXACT
 from ._util import one_line_errors
 
 
-def group(name: str, help: str, parent: Optional[typer.Typer] = None) -> typer.Typer:
+def group(name: str, help: str, parent: typer.Typer = app) -> typer.Typer:
     """Make a group of commands, which is one of those in `parent`."""
-    app = typer.Typer(name=name, help=help, no_args_is_help=True, rich_markup_mode=None)
-    if parent is not None:
-        parent.add_typer(app)
-    return app
+    own = typer.Typer(name=name, help=help, no_args_is_help=True, rich_markup_mode=None)
+    parent.add_typer(own)
+    return own
 
 
 entlm_cli = group(
@@ -52,28 +52,23 @@ def flag(name: str, help: str) -> Any:
     return typer.Option(False, name, help=help)
 
 
-CONFIG = arg(
-    "CONFIG", "Training config; settings can be replaced as with `spacy train`"
-)
-FORMAT = opt(
-    "auto",
-    "Format of the input: auto (from its name and content), "
-    f"{', '.join(formats.FORMATS)}",
-)
+CONFIG = arg("CONFIG", "Training config; settings are replaced as by `spacy train`")
+_FORMATS = ", ".join(formats.FORMATS)
+FORMAT = opt("auto", f"Of the input: auto (by its name and content), {_FORMATS}")
+OUT = arg("OUT", "File to write, .spacy or .jsonl; of a folder the new folder")
 LANG = opt("en", "Language whose tokenizer splits texts into words")
 GPU_ID = opt(-1, "GPU, or -1 for the CPU")
 OVERWRITE = flag("--overwrite", "Replace the output if it exists")
 
 MAP = opt(
     None,
-    "Label map, repeatable: TYPE=LABEL (or several of them in one string), or a JSON "
-    "file of them; types that it does not name are left out",
+    "Label map, repeatable: TYPE=LABEL (or several in one string), or a JSON file of "
+    "them; other types are left out",
     "--map",
 )
 LABEL = opt(None, "Label of names that have none, as in a plain list")
-LEXICON_FORMAT = opt(
-    "auto", f"Format of the lexicon: auto (from its name), {', '.join(readers.FORMATS)}"
-)
+_LEXICONS = ", ".join(readers.FORMATS)
+LEXICON_FORMAT = opt("auto", f"Of the lexicon: auto (by its name), {_LEXICONS}")
 CASE = opt(
     EXACT,
     f"{CASE_RULES[0]}: as the lexicon spells a name; {CASE_RULES[1]}: in any case; "

@@ -23,9 +23,6 @@ from ..lexicon.readers import read_lexicon
 
 logger = logging.getLogger(__name__)
 
-# Shorter work needs no progress bar.
-_PROGRESS_DELAY_SECONDS = 1.0
-
 
 def echo(*lines: str) -> None:
     """Print lines on stdout, with "?" for what the terminal cannot show."""
@@ -35,10 +32,8 @@ def echo(*lines: str) -> None:
 
 def score_table(rows: Dict[str, Dict[str, float]]) -> List[str]:
     """Render shares "p", "r" and "f", by names, in percent, in lines for people."""
-    cells = [
-        (name, *(f"{100 * row[key]:.2f}" for key in ("p", "r", "f")))
-        for name, row in rows.items()
-    ]
+    shares = {name: [row["p"], row["r"], row["f"]] for name, row in rows.items()}
+    cells = [(x, *(f"{100 * share:.2f}" for share in shares[x])) for x in shares]
     head = ("", "P", "R", "F1")
     text = table(cells, header=head, divider=True, aligns=("l", "r", "r", "r"))
     return text.strip("\n").splitlines()
@@ -46,11 +41,8 @@ def score_table(rows: Dict[str, Dict[str, float]]) -> List[str]:
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Turn errors about input and files into one line on stderr and exit status 1; the
-    traceback is logged at debug level.
-
-    RAISES (typer.Exit): In place of a ValueError (so of a DataError) or an OSError.
-    """
+    """Turn a ValueError (so a DataError) or an OSError into one line on stderr and exit
+    status 1; the traceback is logged at debug level."""
     try:
         yield
     except (ValueError, OSError) as error:
@@ -75,10 +67,8 @@ def check_outputs(
 
 def progress_bar(items: Iterable[Any], unit: str = "doc") -> Iterable[Any]:
     """Give the items, with a progress bar on a terminal if that takes long."""
-    # disable=None: no bar where stderr is not a terminal.
-    return tqdm(
-        items, unit=unit, leave=False, disable=None, delay=_PROGRESS_DELAY_SECONDS
-    )
+    # disable=None: no bar where stderr is not a terminal. Shorter work needs none.
+    return tqdm(items, unit=unit, leave=False, disable=None, delay=1.0)
 
 
 def blank_pipeline(lang: str) -> Language:

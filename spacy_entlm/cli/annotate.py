@@ -40,11 +40,9 @@ _N_LINES_SEEN = 1000
 def annotate_cli(
     lexicon_path: Path = arg("LEXICON", "Any file that `lexicon` reads"),
     input_path: Path = arg(
-        "IN", "Any file that `convert` reads, or text, one sentence a line"
+        "IN", "File that `convert` reads, or text, a sentence a line"
     ),
-    output_path: Optional[Path] = arg(
-        "OUT", "File to write: .spacy, or .jsonl for BIO tags", None
-    ),
+    output_path: Optional[Path] = arg("OUT", "New .spacy, or .jsonl of BIO tags", None),
     corpus: Optional[Path] = opt(None, "Folder that `convert` wrote (see above)"),
     case: str = opts.CASE,
     map_: Optional[List[str]] = opts.MAP,
@@ -56,9 +54,7 @@ def annotate_cli(
     ),
     join: bool = flag("--join", "Make one entity of neighbouring names of one label"),
     open_: bool = flag("--open", "Leave other capitalised words without annotation"),
-    only_matches: bool = flag(
-        "--only-matches", "Leave out texts in which no name was found"
-    ),
+    only_matches: bool = flag("--only-matches", "Leave out texts without a name"),
     gold: Optional[bool] = opt(None, "Measure against entities in IN"),
     lexicon_format: str = opts.LEXICON_FORMAT,
     format: str = opt("auto", f"Format of IN: auto, {TEXT}, {', '.join(FORMATS)}"),
@@ -129,15 +125,18 @@ def _find_in_folders(data: Path, corpus: Path, output: Path) -> Tuple[Path, Path
     """The lexicon and the text. Where one is lacking, the output is written and the
     command ends: empty, or text of the data that is annotated already."""
     check_folder(data)
-    distant, train = corpus / "distant.spacy", corpus / "train.spacy"
     lexicon = files.find_part(data, "lexicon", _LEXICON_EXTENSIONS)
-    text = files.find_part(data, "unlabeled", EXTENSIONS) or train
-    if lexicon is not None and text.is_file() and not distant.is_file():
+    text = files.find_part(data, "unlabeled", EXTENSIONS) or corpus / "train.spacy"
+    distant = corpus / "distant.spacy"
+    if distant.is_file():
+        replace_file(output, files.read_bytes(distant))
+        echo(f"Wrote {output}: the data's {distant}")
+    elif lexicon is not None and text.is_file():
         return lexicon, text
-    lacking = "unlabeled.* and no train part" if lexicon else "lexicon.*"
-    replace_file(output, files.read_bytes(distant) if distant.is_file() else b"")
-    reason = f"the data's {distant}" if distant.is_file() else f"empty, no {lacking}"
-    echo(f"Wrote {output}: {reason}")
+    else:
+        lacking = "unlabeled.* and no train part" if lexicon else "lexicon.*"
+        replace_file(output, b"")
+        echo(f"Wrote {output}: empty, no {lacking}")
     raise typer.Exit()
 
 
@@ -164,10 +163,8 @@ def _read_input(
 
 
 def _is_plain_text(path: Path, format: str) -> bool:
-    if format != "auto":
+    if format != "auto" or files.unpacked_extension(path) != ".txt":
         return format == TEXT
-    if files.unpacked_extension(path) != ".txt":
-        return False
     if path.suffix.lower() in files.PACKED:
         return True
     try:

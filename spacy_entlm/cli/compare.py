@@ -12,9 +12,8 @@ from ._util import echo
 # Errors that are printed; all of them are in errors.txt.
 N_ERRORS_SHOWN = 5
 _OUT = "Folder for records and report; what has a record is not trained again"
-_BASELINE = (
-    "What differences are to: method=..., variant=... or backbone=..., repeatable"
-)
+_BASELINE = "What differences are to: method=X, variant=X or backbone=X, repeatable"
+_SET = "NAME=VALUE in place of the config's, repeatable"
 
 
 @command("compare")
@@ -26,9 +25,7 @@ def compare_cli(
     ),
     jobs: int = opt(1, "Trainings at a time; they share the cores", min=1),
     gpus: Optional[str] = opt(None, "GPUs to use in turn, eg 0,1", show_default="none"),
-    settings: Optional[List[str]] = opt(
-        None, "NAME=VALUE in place of the config's, repeatable", "--set"
-    ),
+    settings: Optional[List[str]] = opt(None, _SET, "--set"),
     seed: int = opt(1, "Of the bootstrap"),
     report_only: bool = flag("--report-only", "Train nothing: report what is there"),
 ) -> None:
@@ -62,10 +59,9 @@ def compare_cli(
         if not has_matplotlib():
             echo(HOW_TO_GET)
     if errors := result.errors:
-        raise DataError(
-            f"{len(errors)} trainings failed (errors.txt has all; run again to try "
-            f"them again): {'; '.join(errors[:N_ERRORS_SHOWN])}"
-        )
+        hint = "errors.txt has all; run again to try them again"
+        shown = "; ".join(errors[:N_ERRORS_SHOWN])
+        raise DataError(f"{len(errors)} trainings failed ({hint}): {shown}")
 
 
 def _parse_gpus(value: Optional[str]) -> List[int]:

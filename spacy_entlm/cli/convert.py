@@ -13,7 +13,7 @@ from ..files.file import check_output, write_file
 from ..files.folder import check_folder, check_output_folder, write_folder
 from ..files.json_lines import dump_json
 from ..files.text import find_part
-from ._options import FORMAT, LANG, OVERWRITE, arg, command, opt
+from ._options import FORMAT, LANG, OUT, OVERWRITE, arg, command, opt
 from ._util import echo, load_docs
 
 # Beside these, a data folder may hold samples that are given, {K}shot/{split}.*.
@@ -25,9 +25,7 @@ NAMES_FILE, BACKBONE_FILE = "data.json", "backbone.json"
 @command("convert")
 def convert_cli(
     input_path: Path = arg("IN", "Annotated file, or a folder of data"),
-    output_path: Path = arg(
-        "OUT", "File to write, .spacy or .jsonl; of a folder the new folder"
-    ),
+    output_path: Path = OUT,
     format: str = FORMAT,
     lang: str = LANG,
     backbone: Optional[str] = opt(None, f"Note its content in OUT/{BACKBONE_FILE}"),
@@ -71,8 +69,8 @@ def _convert_folder(
     """Write the parts that a folder of data has, and remove those that it had."""
     parts = _find_parts(data)
     if not parts:
-        extensions = " ".join(EXTENSIONS)
-        raise DataError(f"has no train.* or test.* ({extensions}): add it", path=data)
+        text = f"has no train.* or test.* ({' '.join(EXTENSIONS)}): add it"
+        raise DataError(text, path=data)
     if "test" not in parts:
         echo(f"{data} has no test part: F1 will not be measured")
     with write_folder(out) as writing:

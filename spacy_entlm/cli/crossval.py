@@ -21,9 +21,7 @@ INTERRUPTED = 130
 def crossval_cli(
     ctx: typer.Context,
     config_path: Path = CONFIG,
-    data_path: Path = arg(
-        "DATA", "Annotated sentences: .spacy, JSON lines, CoNLL or inline markup"
-    ),
+    data_path: Path = arg("DATA", "Annotated file that `convert` reads"),
     folds: int = opt(5, "Parts, each held out once", min=2),
     repeats: int = opt(3, "Divisions into folds", min=1),
     seed: int = opt(1, "Of the first division", min=0),
@@ -86,9 +84,9 @@ def crossval_cli(
         echo("", "Stopped: the same command goes on where it was.")
         raise typer.Exit(INTERRUPTED) from err
     result = summarise(docs, outcomes)
-    values = {**overrides, **settings._asdict()}
-    shown = {"config": str(config_path), "data": str(data_path)}
-    shown.update((name, str(value)) for name, value in values.items())
+    paths = {"config": config_path, "data": data_path}
+    values = {**paths, **overrides, **settings._asdict()}
+    shown = {name: str(value) for name, value in values.items()}
     replace_file(out, render(result, shown, out).encode("utf8", "replace"))
     echo("", *screen_lines(result), "", f"Wrote {out}")
 

@@ -54,11 +54,11 @@ def describe(nlp: Language, name: str, examples: List[Example]) -> List[str]:
     entities: Counter[str] = Counter()
     misaligned: Counter[str] = Counter()
     for eg in examples:
-        spans = eg.get_aligned_spans_y2x(eg.reference.ents)
-        aligned = {(ent.start_char, ent.end_char) for ent in spans}
-        for ent in eg.reference.ents:
-            entities[ent.label_] += 1
-            misaligned[ent.label_] += (ent.start_char, ent.end_char) not in aligned
+        ents = eg.reference.ents
+        aligned = {(e.start_char, e.end_char) for e in eg.get_aligned_spans_y2x(ents)}
+        lost = [e for e in ents if (e.start_char, e.end_char) not in aligned]
+        entities.update(e.label_ for e in ents)
+        misaligned.update(e.label_ for e in lost)
     lines = [f"Component {name}: {len(pipe.labels)} classes, {len(examples)} examples"]
     for label, words in pipe.label_data.items():
         shown = [_with_pieces(pipe, word) for word in words]
@@ -95,8 +95,6 @@ def _learn_rate_lines(nlp: Language, pipe: Any) -> List[str]:
     if not suits / FAR_OFF <= rate <= suits * FAR_OFF:
         lines.append("    far off: see configs/entlm.cfg for the schedule that fits")
     if optimizer.grad_clip or optimizer.L2:
-        lines.append(
-            "    grad_clip and L2 of the optimizer should be 0: the component clips "
-            "the global gradient norm itself"
-        )
+        advice = "should be 0: the component clips the global gradient norm itself"
+        lines.append(f"    grad_clip and L2 of the optimizer {advice}")
     return lines

@@ -24,9 +24,7 @@ from ._util import echo, progress_bar, score_table
 @command("evaluate")
 def evaluate_cli(
     pipeline: Path = arg("PIPELINE", "Folder of a trained pipeline"),
-    data: Path = arg(
-        "DATA", "Annotated file, or a folder with test.*: none, no figures"
-    ),
+    data: Path = arg("DATA", "Annotated file, or folder with test.*, else no figures"),
     out: Optional[Path] = opt(None, "JSON file for the figures"),
     gpu_id: int = GPU_ID,
     format: str = FORMAT,

@@ -1,5 +1,6 @@
 """The command `init-project`: the project for a user who has no clone."""
 
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Dict
@@ -42,16 +43,13 @@ def init_project_cli(
 def project_files() -> Dict[str, Path]:
     """Names within the project and where the files lie: in what the wheel installed,
     or else in the repository."""
-    try:
-        recorded = distribution("spacy-entlm").files or []
-    except PackageNotFoundError:
-        recorded = []
-    places = [(f"/{file.as_posix()}", Path(str(file.locate()))) for file in recorded]
-    files = {name.split(SHARE)[1]: path for name, path in places if SHARE in name}
-    if not files:
-        root = Path(__file__).resolve().parents[2]
-        paths = [path for part in PARTS for path in sorted(root.glob(part))]
-        files = {path.relative_to(root).as_posix(): path for path in paths}
+    root = Path(__file__).resolve().parents[2]
+    with suppress(PackageNotFoundError):
+        for file in distribution("spacy-entlm").files or []:
+            if f"/{file.as_posix()}".endswith(SHARE + PROJECT_FILE):
+                root = Path(str(file.locate())).parent
+    found = (path for part in PARTS for path in sorted(root.glob(part)))
+    files = {path.relative_to(root).as_posix(): path for path in found}
     files = {name: path for name, path in files.items() if path.is_file()}
     if PROJECT_FILE not in files:
         raise DataError("the project's files are missing: install spacy-entlm with pip")

@@ -1,24 +1,17 @@
 """The commands `lexicon ...`: build, merge, cut down and look at lexicons."""
 
 from collections import Counter
-from itertools import chain
 from pathlib import Path
 from random import Random
-from typing import Dict, List, Optional, Sequence
+from typing import List, Optional, Sequence
 
 from ..corpus.report import format_counts
 from ..corpus.texts import make_docs
 from ..files.errors import DataError
 from ..files.file import write_file
 from ..files.text import read_lines
-from ..lexicon.entries import (
-    Entry,
-    LexiconReport,
-    check_lexicon_extension,
-    find_ambiguous,
-    merge_entries,
-    write_lexicon,
-)
+from ..lexicon import entries as lexicon_entries
+from ..lexicon.entries import Entry, LexiconReport, merge_entries
 from ..lexicon.mine import mine_names, read_patterns
 from ..lexicon.readers import read_lexicon
 from ..lexicon.subsample import FREQUENCY, WAYS, count_names, subsample
@@ -36,11 +29,8 @@ _OUT = "Lexicon to write: .jsonl, .jsonl.xz or .jsonl.gz"
 LEXICON = arg("LEXICON", _FORMS)
 OUT = arg("OUT", _OUT)
 
-lexicon_cli = group(
-    "lexicon",
-    "Build lexicons (lists of names with labels), merge them, look at them.",
-    entlm_cli,
-)
+_HELP = "Build lexicons (lists of names with labels), merge them, look at them."
+lexicon_cli = group("lexicon", _HELP, entlm_cli)
 
 
 @command("merge", lexicon_cli)
@@ -60,14 +50,12 @@ def merge_cli(
       python -m spacy entlm lexicon merge a.tsv.xz b.jsonl --out out.jsonl
     """
     check_lexicon_output(output_path, paths, overwrite)
-    lexicons = [
-        load_lexicon(path, lexicon_format, label, map_)
-        for path in progress_bar(paths, unit="file")
-    ]
-    report = LexiconReport()
-    merged = merge_entries(chain.from_iterable(e for e, _ in lexicons), report)
-    for _, read in lexicons:
-        report.update(read)
+    entries, report = [], LexiconReport()
+    for path in progress_bar(paths, unit="file"):
+        read, read_report = load_lexicon(path, lexicon_format, label, map_)
+        entries += read
+        report.update(read_report)
+    merged = merge_entries(entries, report)
     write_and_report(merged, output_path, report.problems())
 
 
@@ -77,9 +65,7 @@ def subsample_cli(
     output_path: Path = OUT,
     fraction: float = opt(0.05, "Share of the names of each label"),
     by: str = opt(FREQUENCY, _BY),
-    text: Optional[Path] = opt(
-        None, "Plain text to count names in, one sentence a line"
-    ),
+    text: Optional[Path] = opt(None, "Text to count names in, one sentence a line"),
     seed: int = opt(1, "Seed: the same one gives the same names"),
     case: str = opts.CASE,
     map_: Optional[List[str]] = opts.MAP,
@@ -96,7 +82,7 @@ def subsample_cli(
     """
     check_lexicon_output(output_path, [path, text], overwrite)
     entries, report = load_lexicon(path, lexicon_format, label, map_)
-    counts: Optional[Dict[str, int]] = None
+    counts = None
     if text is not None and by == FREQUENCY:
         lines = progress_bar(list(read_lines(text)), unit="line")
         docs = make_docs(lines, blank_pipeline(lang), text)
@@ -171,7 +157,7 @@ def check_lexicon_output(
     path: Path, sources: Sequence[Optional[Path]], overwrite: bool
 ) -> None:
     """RAISES (DataError): If a lexicon may not be written, or is one of its sources."""
-    check_lexicon_extension(path)
+    lexicon_entries.check_lexicon_extension(path)
     check_outputs([path], sources, overwrite)
 
 
@@ -180,20 +166,19 @@ def write_and_report(
 ) -> None:
     """Write a lexicon, and print what was left out and what it holds."""
     with write_file(path) as temporary:
-        write_lexicon(entries, temporary)
+        lexicon_entries.write_lexicon(entries, temporary)
     echo(*problems, *summarise(entries), f"Wrote {path}")
 
 
 def summarise(entries: Sequence[Entry]) -> List[str]:
     """Count the entries of a lexicon, in lines for people."""
     weighted = sum(entry.weight is not None for entry in entries)
-    counts = Counter(entry.label for entry in entries)
     total = f"{len(entries):,} entries, {weighted:,} with a weight"
-    return [total, *format_counts(counts)]
+    return [total, *format_counts(Counter(entry.label for entry in entries))]
 
 
 def _describe_ambiguous(entries: List[Entry]) -> List[str]:
-    ambiguous = find_ambiguous(entries)
+    ambiguous = lexicon_entries.find_ambiguous(entries)
     if not ambiguous:
         return ["No name is under several labels"]
     shown = [f"{name} ({', '.join(of)})" for name, of in ambiguous.items()]

@@ -30,9 +30,7 @@ def wikidata_cli(
     cache: Optional[Path] = opt(None, _CACHE, show_default="OUT.pages"),
     endpoint: str = opt(wd.ENDPOINT, "Address for SPARQL queries"),
     user_agent: str = opt(USER_AGENT, _USER_AGENT),
-    timeout: float = opt(
-        wd.TIMEOUT_SECONDS, "Seconds until a whole answer must be there"
-    ),
+    timeout: float = opt(wd.TIMEOUT_SECONDS, "Seconds until a whole answer is there"),
     attempts: int = opt(wd.ATTEMPTS, "Tries of a query"),
     overwrite: bool = OVERWRITE,
 ) -> None:
@@ -72,13 +70,9 @@ def wikidata_cli(
     try:
         entries = merge_entries(fetched(), report)
     except EndpointError as error:
-        raise DataError(
-            f"{error}. What was fetched is kept in {cache}: the same command goes "
-            "on from there"
-        ) from error
+        kept = f"What was fetched is kept in {cache}"
+        raise DataError(f"{error}. {kept}: the same command goes on there") from error
     if not entries:
-        raise DataError(
-            "no names found: check the classes, the languages and --min-sitelinks",
-            path=config,
-        )
+        text = "no names found: check the classes, the languages and --min-sitelinks"
+        raise DataError(text, path=config)
     write_and_report(entries, output_path, report.problems())

@@ -75,7 +75,7 @@ def _describe(
     if train is not None:
         docs = read_docbin(train, spacy.blank(meta["lang"]))
         counts = Counter(ent.label_ for doc in docs for ent in doc.ents)
-        classes = ", ".join(f"{label} {counts[label]}" for label in sorted(counts))
+        classes = ", ".join(f"{label} {n}" for label, n in sorted(counts.items()))
         notes.append(f"Trained on {len(docs)} sentences; entities: {classes}.")
     figures = None if metrics is None else read_json(metrics)
     try:

@@ -1,8 +1,11 @@
 """The command `predict`: entities of plain text, to a file."""
 
+import os
+from collections import Counter
+from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import IO, Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 import spacy
 from spacy.language import Language
@@ -22,7 +25,7 @@ from ._util import echo
 JSONL, SPACY, HTML = ".jsonl", ".spacy", ".html"
 # Beside OUT: what a run that was ended has found so far.
 UNFINISHED = ".unfinished"
-SPANS_KEY = "spans"
+_IN = "Lines of text (.txt) or JSON lines (.jsonl), packed (.xz .gz) or not, or .spacy"
 
 Entry = Dict[str, Any]
 
@@ -30,11 +33,7 @@ Entry = Dict[str, Any]
 @command("predict")
 def predict_cli(
     pipeline: str = arg("PIPELINE", "Folder or package of a pipeline"),
-    in_: Path = arg(
-        "IN",
-        "Texts: lines (.txt), JSON lines with a text (.jsonl), packed (.xz .gz) or "
-        "not, or .spacy",
-    ),
+    in_: Path = arg("IN", _IN),
     out: Path = arg("OUT", ".jsonl, .spacy, or .html for a page to look at"),
     threshold: Optional[float] = opt(None, "Drop entities of less confidence"),
     batch_size: int = opt(256, "Texts at once"),
@@ -57,49 +56,48 @@ def predict_cli(
     check_output(out, source=in_, overwrite=overwrite)
     if gpu_id >= 0:
         spacy.require_gpu(gpu_id)
-    found = _Annotated(_load(pipeline, threshold), in_, batch_size)
-    if out.suffix == JSONL:
-        _write_json_lines(found, out, resume, overwrite)
-    else:
-        with write_file(out) as temporary:
-            if out.suffix == SPACY:
-                docs = (doc for doc, _ in found.after(0))
-                DocBin(docs=docs, store_user_data=True).to_disk(temporary)
-            else:
-                from ..evaluation.pages import predictions_page
+    nlp, counts = _load(pipeline, threshold), Counter[str]()
 
-                entries = (entities_of(doc, entry) for doc, entry in found.after(0))
-                page = predictions_page(entries, in_.name)
-                temporary.write_text(page, encoding="utf8")
-    echo(f"{found.n_docs:,} texts, {found.n_entities:,} entities", f"Wrote {out}")
-
-
-class _Annotated:
-    """Texts of a file as Docs with their entities, and the objects they come from."""
-
-    def __init__(self, nlp: Language, path: Path, batch_size: int) -> None:
-        self.nlp, self.path, self.batch_size = nlp, path, batch_size
-        self.n_docs = self.n_entities = 0
-
-    def after(self, n_done: int) -> Iterator[Tuple[Doc, Entry]]:
-        """All but the first texts."""
-        texts = islice(self.texts(), n_done, None)
-        stream = self.nlp.pipe(texts, as_tuples=True, batch_size=self.batch_size)
+    def found(n_done: int = 0) -> Iterator[Tuple[Doc, Entry]]:
+        """Texts with their entities, all but the first, and the objects of IN."""
+        counts["texts"] = n_done
+        texts = islice(_entries(in_), n_done, None)
+        stream = nlp.pipe(texts, as_tuples=True, batch_size=batch_size)
         for doc, entry in tqdm(stream, unit="text", initial=n_done, disable=None):
-            self.n_docs += 1
-            self.n_entities += len(_spans(doc))
+            counts.update(texts=1, entities=len(_spans(doc)))
             yield doc, entry
 
-    def texts(self) -> Iterator[Tuple[str, Entry]]:
-        """The texts that are not blank."""
-        if unpacked_extension(self.path) == JSONL:
-            for number, entry in read_objects(self.path, form='{"text": "..."}'):
-                text = text_of(entry, self.path, number)
-                if text.strip():
-                    yield text, entry
-        else:
-            texts = (text.strip() for _, text in numbered_texts(self.path))
-            yield from ((text, {}) for text in texts if text)
+    if out.suffix == JSONL:
+        with _append(out, in_, resume, overwrite) as (file_, n_done):
+            for doc, entry in found(n_done):
+                file_.write(dump_line(entities_of(doc, entry)))
+    else:
+        with write_file(out) as temporary:
+            _write_whole(found(), temporary, in_.name)
+    echo(f"{counts['texts']:,} texts, {counts['entities']:,} entities", f"Wrote {out}")
+
+
+def _write_whole(found: Iterable[Tuple[Doc, Entry]], path: Path, title: str) -> None:
+    """Write a .spacy file, or a page."""
+    if path.suffix == SPACY:
+        docs = (doc for doc, _ in found)
+        DocBin(docs=docs, store_user_data=True).to_disk(path)
+        return
+    from ..evaluation.pages import predictions_page
+
+    page = predictions_page((entities_of(doc, entry) for doc, entry in found), title)
+    path.write_text(page, encoding="utf8")
+
+
+def _entries(path: Path) -> Iterator[Tuple[str, Entry]]:
+    """The texts of a file that are not blank, and the objects that they come from."""
+    if unpacked_extension(path) == JSONL:
+        for number, entry in read_objects(path, form='{"text": "..."}'):
+            if (text := text_of(entry, path, number)).strip():
+                yield text, entry
+    else:
+        texts = (text.strip() for _, text in numbered_texts(path))
+        yield from ((text, {}) for text in texts if text)
 
 
 def entities_of(doc: Doc, entry: Entry) -> Entry:
@@ -109,7 +107,7 @@ def entities_of(doc: Doc, entry: Entry) -> Entry:
         span = {"start": ent.start_char, "end": ent.end_char, "label": ent.label_}
         score = confidence(ent)
         spans.append(span if score is None else {**span, "score": round(score, 4)})
-    return {**entry, "text": doc.text, SPANS_KEY: spans}
+    return {**entry, "text": doc.text, "spans": spans}
 
 
 def _spans(doc: Doc) -> List[Span]:
@@ -130,25 +128,29 @@ def _load(pipeline: str, threshold: Optional[float]) -> Language:
     return nlp
 
 
-def _write_json_lines(
-    found: _Annotated, out: Path, resume: bool, overwrite: bool
-) -> None:
+@contextmanager
+def _append(
+    out: Path, in_: Path, resume: bool, overwrite: bool
+) -> Iterator[Tuple[IO[bytes], int]]:
+    """Give a file to append to, which takes the place of OUT at the end, and how many
+    texts it has already."""
     part = out.with_name(out.name + UNFINISHED)
     lock = part.with_name(f".{part.name}.lock")
     with lock_file(lock, out):
         if part.exists() and not (resume or overwrite):
             hint = "go on with --resume, or begin again with --overwrite"
             raise DataError(f"holds an unfinished run: {hint}", path=part)
-        n_done = _go_on(part, found) if resume and part.exists() else 0
-        with part.open("ab" if n_done else "wb") as file_:
-            for doc, entry in found.after(n_done):
-                file_.write(dump_line(entities_of(doc, entry)))
+        if not resume:
+            part.unlink(missing_ok=True)
+        n_done = _check_unfinished(part, in_) if part.exists() else 0
+        with part.open("ab") as file_:
+            yield file_, n_done
         sync(part)
         part.replace(out)
     lock.unlink(missing_ok=True)
 
 
-def _go_on(part: Path, found: _Annotated) -> int:
+def _check_unfinished(part: Path, in_: Path) -> int:
     """How many texts are done; a line that is not whole is taken away. RAISES
     (DataError): If they are not the first texts of the input."""
     n_done, size, last = 0, 0, b""
@@ -156,14 +158,10 @@ def _go_on(part: Path, found: _Annotated) -> int:
         for line in file_:
             if line.endswith(b"\n"):
                 n_done, size, last = n_done + 1, size + len(line), line
-    if not n_done:
-        return 0
-    text = load_object(last.decode("utf8"), part, n_done, form="text").get("text")
-    given = next(islice(found.texts(), n_done - 1, None), (None, {}))[0]
-    if text != given:
-        hint = "was written for another input: begin again with --overwrite"
-        raise DataError(hint, path=part, line=n_done)
-    with part.open("r+b") as file_:
-        file_.truncate(size)
-    found.n_docs += n_done
+    if n_done:
+        text = load_object(last, part, n_done, form="text").get("text")
+        if text != next(islice(_entries(in_), n_done - 1, None), ("", {}))[0]:
+            hint = "was written for another input: begin again with --overwrite"
+            raise DataError(hint, path=part, line=n_done)
+    os.truncate(part, size)
     return n_done

@@ -37,9 +37,7 @@ def pretrain_cli(
     ),
     held_out: float = opt(0.01, "Share of lines to measure on"),
     seed: int = SEED,
-    precision: str = opt(
-        "float32", "float32 or bfloat16, on some processors much faster"
-    ),
+    precision: str = opt("float32", "Or bfloat16, on some processors much faster"),
     device: str = opt("auto", "auto, cpu or a GPU as cuda:0"),
     half: bool = flag("--half", "Store half precision"),
     few_shot_learn_rate: Optional[float] = opt(
@@ -68,15 +66,11 @@ def pretrain_cli(
 
 @command("learn-names")
 def learn_names_cli(
-    lexicon: Path = arg(
-        "LEXICON", "Names with their classes, in any form that `lexicon` reads"
-    ),
+    lexicon: Path = arg("LEXICON", "Names with classes, in any form of `lexicon`"),
     text: List[Path] = TEXT,
     out: Path = OUT,
     backbone: str = BACKBONE,
-    sentences: int = opt(
-        10_000, "Most sentences to learn from, about 1,000 a minute on a laptop"
-    ),
+    sentences: int = opt(10_000, "To learn from, at most; 1,000 a minute on a laptop"),
     label: Optional[str] = LABEL,
     lang: str = LANG,
     seed: int = SEED,

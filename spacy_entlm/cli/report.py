@@ -8,9 +8,8 @@ from ..files.file import check_output, replace_file
 from ._options import arg, command, entlm_cli, flag, group, opt
 from ._util import echo
 
-report_cli = group(
-    "report", "Results as pages that a browser opens from disk.", entlm_cli
-)
+_HELP = "Results as pages that a browser opens from disk."
+report_cli = group("report", _HELP, entlm_cli)
 
 
 @command("label-words", report_cli)
@@ -19,10 +18,7 @@ def label_words_cli(
     words_path: Path = opt(..., 'Label words: {"PER": [...]}', "--words"),
     backbone: str = opt(ENTLM_MINI, f"Masked LM: a folder, a hub name or {ENTLM_MINI}"),
     report_file: Optional[Path] = opt(
-        None,
-        "What `search` wrote beside the words; where it lies there, it need not be "
-        "named",
-        "--report",
+        None, "What `search` wrote; beside the words it need not be named", "--report"
     ),
     overwrite: bool = flag("--overwrite", "Replace a page that is there"),
 ) -> None:

@@ -14,7 +14,8 @@ from ..corpus.sampling import SamplingError, sample_exact
 from ..files.errors import DataError
 from ..files.file import check_output, write_file
 from ..files.folder import check_output_folder, write_folder
-from ._options import FORMAT, LANG, OVERWRITE, arg, command, flag, opt
+from . import _options as opts
+from ._options import arg, command, flag, opt
 from ._util import echo, load_docs
 
 # Value of --shots for every example.
@@ -24,24 +25,16 @@ _SEED_HELP = "The same seed gives the same sample; a given {K}shot/{seed}.* is t
 
 @command("sample")
 def sample_cli(
-    train_path: Path = arg(
-        "TRAIN", "Any file that `convert` reads, or a folder that it wrote"
-    ),
-    output_path: Path = arg(
-        "OUT", "File to write, .spacy or .jsonl; of a folder the new folder"
-    ),
+    train_path: Path = arg("TRAIN", "File that `convert` reads, or folder it wrote"),
+    output_path: Path = opts.OUT,
     shots: str = opt("5", f"Entities of every class, or {ALL}"),
     seed: int = opt(1, _SEED_HELP),
-    at_least: bool = flag(
-        "--at-least", "Take K or a few more, if sentences hold many entities"
-    ),
-    keep_negatives: bool = flag(
-        "--keep-negatives", "Also take sentences without entities"
-    ),
+    at_least: bool = flag("--at-least", "Take K, or a few more if need be"),
+    keep_negatives: bool = flag("--keep-negatives", "Also take those without entities"),
     min_words: int = opt(0, "Leave out sentences of fewer words"),
-    lang: str = LANG,
-    format: str = FORMAT,
-    overwrite: bool = OVERWRITE,
+    lang: str = opts.LANG,
+    format: str = opts.FORMAT,
+    overwrite: bool = opts.OVERWRITE,
 ) -> None:
     """Draw sentences that hold exactly K entities of every class.
 

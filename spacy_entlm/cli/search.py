@@ -1,9 +1,9 @@
 """The command `search`: label words from annotated text and a masked LM."""
 
-from dataclasses import asdict, dataclass, field
-from functools import cached_property, partial
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 from spacy.cli._util import setup_gpu
 from spacy.tokens import Doc
@@ -17,7 +17,7 @@ from ..files.folder import check_folder
 from ..files.json_lines import dump_json
 from ..files.text import check_file
 from ..label_words import counts, search
-from ..label_words.choice import choose_label_words
+from ..label_words.choice import choose_label_words, match_class_names
 from ..label_words.class_names import words_of_names
 from ..label_words.words import LabelWordError, LabelWords, read_label_words
 from ._options import FORMAT, GPU_ID, LANG, OVERWRITE, arg, command, opt
@@ -29,23 +29,20 @@ ROWS_SUFFIX = ".rows.safetensors"
 # Words of several pieces that a line about a class shows.
 MAX_SHOWN = 5
 _METHOD_HELP = f"What ranks words: {', '.join(search.METHODS)}; or {PROTOTYPE}"
+_THRESHOLD_HELP = "Least share of a word's occurrences in its class"
 _batches = partial(progress_bar, unit="batch")
 
 
 @command("search")
 def search_cli(
-    annotated_path: Path = arg(
-        "ANNOTATED", "Annotated file of any format that `convert` reads"
-    ),
+    annotated_path: Path = arg("ANNOTATED", "Annotated file that `convert` reads"),
     output_path: Path = arg("OUT.json", "Label words to write"),
     data: Optional[Path] = opt(None, f"Folder that may hold {LABEL_WORDS_FILE}"),
     backbone: str = opt(ENTLM_MINI, 'Masked LM, a folder or a hub name; "" for none'),
     own: bool = opt(True, "Take words that the backbone has of its own"),
     method: str = opt(search.DATA_LM, _METHOD_HELP),
     top_k: int = opt(search.TOP_K, "Most words of a class"),
-    threshold: float = opt(
-        search.CONFLICT_THRESHOLD, "Least share of a word's occurrences in its class"
-    ),
+    threshold: float = opt(search.CONFLICT_THRESHOLD, _THRESHOLD_HELP),
     smoothing: bool = opt(
         True, "A word in one of the two counts only counts as 1 in the other"
     ),
@@ -95,25 +92,45 @@ def search_cli(
     if not corpus.entities:
         raise DataError("no entity in it: annotate it first", path=annotated_path)
     setup_gpu(gpu_id, silent=True)
-    found = _Search(docs, settings, backbone, lm_top_k, given)
-    for path in saved:
-        with write_file(path) as temporary:
-            counts.write_counts(found.lm_counts, temporary)
     brought = read_recommended(backbone).label_words if own and backbone else {}
     wanted: LabelWords = {label: [] for label in corpus.entities}
-    words = choose_label_words(wanted, brought, found.words, found.words_of_names)
-    taken = {label: words[label] for label in words if label not in found.labels}
+    lacks_words = len(match_class_names(wanted, brought)) < len(wanted)
+    reader: Any = None
+    if backbone and (lacks_words or saved):
+        from ..model.entlm import load_reader  # torch takes seconds
+
+        reader = load_reader(backbone)
+    lm = _count_lm(reader, docs, settings, lm_top_k, given)
+    for path in saved:
+        with write_file(path) as temporary:
+            counts.write_counts(lm, temporary)
+    found, report = _search(reader, docs, settings, lm) if lacks_words else ({}, {})
+    searched: LabelWords = {}
+
+    def take_searched(labels: List[str]) -> LabelWords:
+        searched.update((label, found[label].words) for label in labels)
+        return searched
+
+    def name(labels: List[str]) -> LabelWords:
+        return words_of_names(labels, reader.word_pieces) if reader else {}
+
+    words = choose_label_words(wanted, brought, take_searched, name)
+    taken = {label: words[label] for label in words if label not in searched}
     if taken:
-        end = ", which are taken" if found.labels else ": nothing is searched"
+        end = ", which are taken" if searched else ": nothing is searched"
         echo(f"The backbone has words of its own for {', '.join(taken)}{end}")
     echo(*(f"  {label} {', '.join(taken[label])}" for label in taken))
     echo(*corpus.problems())
-    if not found.labels:
+    if not searched:
         _write(output_path, words)
         return
-    classes = found.report()
+    classes = {label: report[label] for label in searched}
     echo(*_lines(classes, top_k))
-    rows = found.rows() if method == PROTOTYPE else {}
+    rows: Dict[str, Any] = {}
+    if method == PROTOTYPE:
+        from ..label_words.prototypes import find_prototypes
+
+        rows = find_prototypes(reader, docs, searched, progress=_batches)
     size = {"sentences": corpus.docs, "words": corpus.words}
     _write(output_path, words, {"settings": asked, **size, "classes": classes}, rows)
 
@@ -143,74 +160,38 @@ def _words_at_hand(data: Path, annotated: Path) -> Optional[LabelWords]:
     return {}
 
 
-@dataclass
-class _Search:
-    """Searches words of all classes, once somebody asks for those of some, which are
-    noted in `labels`. What it gives is of these only, but for the counts.
+def _count_lm(
+    reader: Any,
+    docs: List[Doc],
+    settings: search.SearchSettings,
+    top_k: int,
+    given: List[search.Counts],
+) -> search.Counts:
+    """What the backbone predicts, or what is given in place of it."""
+    if reader is None or given or not settings.uses_lm:
+        labels = {ent.label_ for doc in docs for ent in doc.ents}
+        return counts.merge_counts(counts.strip_tags(c, labels) for c in given)
+    from ..label_words.lm_counts import count_predictions
 
-    backbone: The masked LM, empty for none. lm_top_k: How many of its predictions are
-    counted. given: What stands in place of these.
-    """
+    return count_predictions(reader, docs, top_k=top_k, progress=_batches)
 
-    docs: List[Doc]
-    settings: search.SearchSettings
-    backbone: str
-    lm_top_k: int
-    given: List[search.Counts]
-    labels: List[str] = field(default_factory=list)
 
-    def words(self, labels: List[str]) -> LabelWords:
-        self.labels += labels
-        return {label: self.found[label].words for label in labels}
-
-    def words_of_names(self, labels: List[str]) -> LabelWords:
-        return words_of_names(labels, self.reader.word_pieces) if self.reader else {}
-
-    @cached_property
-    def reader(self) -> Any:
-        from ..model.entlm import load_reader  # torch takes seconds
-
-        return load_reader(self.backbone) if self.backbone else None
-
-    @cached_property
-    def lm_counts(self) -> search.Counts:
-        """What the backbone predicts, or what is given in place of it."""
-        from ..label_words.lm_counts import count_predictions
-
-        if self.given or not self.settings.uses_lm:
-            labels = {ent.label_ for doc in self.docs for ent in doc.ents}
-            return counts.merge_counts(counts.strip_tags(c, labels) for c in self.given)
-        return count_predictions(
-            self.reader, self.docs, top_k=self.lm_top_k, progress=_batches
-        )
-
-    @cached_property
-    def found(self) -> Dict[str, search.ClassSearch]:
-        self.data, self.lm, pieces = counts.count_docs(self.docs), self.lm_counts, None
-        if self.reader is not None:
-            pieces = self.reader.word_pieces
-            self.data = counts.fold_counts(self.data, self.reader.fold_word)
-            self.lm = counts.fold_counts(self.lm, self.reader.fold_word)
-        found = search.search_label_words(
-            self.data, self.lm, self.settings, get_pieces=pieces
-        )
-        if advice := casing_advice(self.data, self.lm):
-            echo(advice)
-        if not any(entry.chosen for entry in found.values()):
-            report = make_report(found, self.settings, self.data, self.lm)
-            reasons = "; ".join(f"{key}: {report[key]['advice']}" for key in found)
-            raise LabelWordError(f"Found no label word for any class. {reasons}")
-        return found
-
-    def report(self) -> Dict[str, Any]:
-        searched = {label: self.found[label] for label in self.labels}
-        return make_report(searched, self.settings, self.data, self.lm)
-
-    def rows(self) -> Dict[str, Any]:
-        from ..label_words.prototypes import find_prototypes
-
-        words = {label: self.found[label].words for label in self.labels}
-        return find_prototypes(self.reader, self.docs, words, progress=_batches)
+def _search(
+    reader: Any, docs: List[Doc], settings: search.SearchSettings, lm: search.Counts
+) -> Tuple[Dict[str, search.ClassSearch], Dict[str, Any]]:
+    """What is found for each class, and the report on it."""
+    data, pieces = counts.count_docs(docs), None
+    if reader is not None:
+        pieces = reader.word_pieces
+        data, lm = (counts.fold_counts(x, reader.fold_word) for x in (data, lm))
+    found = search.search_label_words(data, lm, settings, get_pieces=pieces)
+    report = make_report(found, settings, data, lm)
+    if advice := casing_advice(data, lm):
+        echo(advice)
+    if not any(entry.chosen for entry in found.values()):
+        reasons = "; ".join(f"{label}: {report[label]['advice']}" for label in found)
+        raise LabelWordError(f"Found no label word for any class. {reasons}")
+    return found, report
 
 
 def _lines(classes: Dict[str, Any], top_k: int) -> List[str]:
@@ -221,16 +202,13 @@ def _lines(classes: Dict[str, Any], top_k: int) -> List[str]:
         pieces = {word["word"]: word.get("pieces", "1") for word in entry["words"]}
         lines.append(f"  {label:<{width}} {', '.join(pieces) or '-'}")
         if entry["advice"]:
-            more.append(
-                f"{label} has {len(pieces)} of {top_k} words: {entry['advice']}"
-            )
+            few = f"{label} has {len(pieces)} of {top_k} words"
+            more.append(f"{few}: {entry['advice']}")
         several = [f"{w} [{' '.join(p)}]" for w, p in pieces.items() if len(p) > 1]
         if several:
             shown = several[:MAX_SHOWN] + ["..."] * (len(several) > MAX_SHOWN)
-            more.append(
-                f"{label}: {len(several)} words are no single piece of the vocabulary: "
-                f"{', '.join(shown)}"
-            )
+            count = f"{len(several)} words are no single piece of the vocabulary"
+            more.append(f"{label}: {count}: {', '.join(shown)}")
     return lines + more
 
 

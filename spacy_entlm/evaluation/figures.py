@@ -19,11 +19,9 @@ def has_matplotlib() -> bool:
 
 def new_figure(width: float = 6.0, height: float = 3.5) -> Tuple[Any, Any]:
     """A figure and its axes, that needs no screen. Sizes are inches."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
     return figure, figure.add_subplot()
 
 
@@ -32,11 +30,10 @@ def as_svg(figure: Any) -> Markup:
     import matplotlib
 
     buffer = io.StringIO()
-    # Without a description of the file.
-    form: Any = {"metadata": dict.fromkeys(["Date", "Creator", "Format", "Type"])}
+    no_description: Any = dict.fromkeys(["Date", "Creator", "Format", "Type"])
     with matplotlib.rc_context(SETTINGS), warnings.catch_warnings():
         # The fonts of the browser have what matplotlib's lack.
         warnings.filterwarnings("ignore", "Glyph .* missing")
-        figure.savefig(buffer, format="svg", transparent=True, **form)
+        figure.savefig(buffer, format="svg", transparent=True, metadata=no_description)
     text = buffer.getvalue()
     return Markup(text[text.index("<svg") :].replace("#000000", "currentColor"))

@@ -2,7 +2,7 @@
 
 import re
 from itertools import chain
-from typing import Any, Dict, Iterable, List, Union
+from typing import Any, Dict, Iterable, List
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import select_autoescape
@@ -26,18 +26,11 @@ def label_colors(labels: Iterable[str]) -> Dict[str, str]:
     return {label: PALETTE[i % len(PALETTE)] for i, label in enumerate(ordered)}
 
 
-def displacy_options(nlp_or_labels: Union[Language, Iterable[str]]) -> Dict[str, Any]:
-    """Options for spaCy's displacy with the style "ent".
-
-    nlp_or_labels (Union[Language, Iterable[str]]): A pipeline, or the classes.
-    RETURNS (Dict[str, Any]): "ents", all classes, and "colors".
-    """
-    labels = nlp_or_labels
-    if isinstance(labels, Language):
-        metas = {name: labels.get_pipe_meta(name) for name in labels.pipe_names}
-        own = [name for name, meta in metas.items() if "doc.ents" in meta.assigns]
-        labels = chain.from_iterable([labels.pipe_labels.get(x, []) for x in own])
-    colors = label_colors(labels)
+def displacy_options(nlp: Language) -> Dict[str, Any]:
+    """Options for spaCy's displacy with the style "ent": "ents", all classes that the
+    pipeline finds, and "colors"."""
+    own = (x for x in nlp.pipe_names if "doc.ents" in nlp.get_pipe_meta(x).assigns)
+    colors = label_colors(chain.from_iterable(nlp.pipe_labels.get(x, []) for x in own))
     return {"ents": list(colors), "colors": colors}
 
 

@@ -5,13 +5,13 @@ against gold in which such neighbours are one entity; spaCy's scorer does not. A
 that can tell them apart is no worse for it: in its predictions they are merged, too.
 """
 
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from collections import defaultdict
+from typing import Any, Dict, Iterable, List, Sequence, Tuple
 
-from spacy.scorer import get_ner_prf
-from spacy.tokens import Doc, Span
+from spacy.scorer import PRFScore
+from spacy.tokens import Doc
 from spacy.training import Example
 
-PRF = ("p", "r", "f")
 MISSING = 0  # `ent_iob` of a word without annotation
 
 # First word, end, and class.
@@ -21,37 +21,24 @@ LabelledSpan = Tuple[int, int, str]
 def score_entities(examples: Iterable[Example]) -> Dict[str, Any]:
     """Precision, recall and F1 in both ways of counting.
 
-    examples (Iterable[Example]): Predicted and gold entities.
+    examples (Iterable[Example]): Predicted and gold entities, on the same words.
     RETURNS (Dict[str, Any]): "io" and "bio", each with "p", "r", "f" and "per_type",
         as shares from 0 to 1; and "n_entities" of the gold as annotated.
     """
-    examples = list(examples)
-    merged = [
-        Example(
-            merge_neighbours(eg.predicted, eg.get_aligned("ENT_IOB")),
-            merge_neighbours(eg.reference),
-        )
-        for eg in examples
-    ]
-    n_entities = sum(len(eg.reference.ents) for eg in examples)
-    return {"io": _prf(merged), "bio": _prf(examples), "n_entities": n_entities}
-
-
-def merge_neighbours(doc: Doc, known: Optional[Sequence[Any]] = None) -> Doc:
-    """A copy in which neighbouring entities of one class are one.
-
-    known (Optional[Sequence[int]]): The gold's `ent_iob` of each word. Entities on
-        words without annotation are left out: they are neither right nor wrong, and
-        must not be merged with others.
-    """
-    spans = entity_spans(doc)
-    if known is not None:
-        spans = [span for span in spans if MISSING not in known[span[0] : span[1]]]
-    copy = doc.copy()
-    default = "unmodified" if known is None else "outside"
-    merged = [Span(copy, *span) for span in merge_spans(spans)]
-    copy.set_ents(merged, default=default)
-    return copy
+    golds: List[Tuple[Doc, Doc]] = [(eg.reference, eg.predicted) for eg in examples]
+    scores: Dict[str, Any] = {}
+    for way, merged in (("io", True), ("bio", False)):
+        per_type: Dict[str, PRFScore] = defaultdict(PRFScore)
+        for gold, predicted in golds:
+            right = judged_entities(gold, entity_spans(gold), merged=merged)
+            found = judged_entities(gold, entity_spans(predicted), merged=merged)
+            for label in {label for _, _, label in right + found}:
+                own = ({span for span in s if span[2] == label} for s in (found, right))
+                per_type[label].score_set(*own)
+        by_label = {label: per_type[label].to_dict() for label in sorted(per_type)}
+        total = sum(per_type.values(), PRFScore()).to_dict()
+        scores[way] = {**total, "per_type": by_label}
+    return {**scores, "n_entities": sum(len(gold.ents) for gold, _ in golds)}
 
 
 def entity_spans(doc: Doc) -> List[LabelledSpan]:
@@ -59,20 +46,17 @@ def entity_spans(doc: Doc) -> List[LabelledSpan]:
     return [(ent.start, ent.end, ent.label_) for ent in doc.ents]
 
 
-def merge_spans(spans: Iterable[LabelledSpan]) -> List[LabelledSpan]:
-    """Spans, of which no two overlap, with neighbours of one class as one."""
-    merged: List[LabelledSpan] = []
-    for start, end, label in sorted(spans):
-        if merged and merged[-1][1:] == (start, label):
-            start = merged.pop()[0]
-        merged.append((start, end, label))
-    return merged
-
-
-def _prf(examples: List[Example]) -> Dict[str, Any]:
-    scores = get_ner_prf(examples)
-    per_type = scores["ents_per_type"] or {}
-    return {
-        **{key: scores[f"ents_{key}"] or 0.0 for key in PRF},
-        "per_type": {label: per_type[label] for label in sorted(per_type)},
-    }
+def judged_entities(
+    doc: Doc, entities: Sequence[LabelledSpan], *, merged: bool
+) -> List[LabelledSpan]:
+    """Entities of a sentence, sorted, without those on words that are not annotated in
+    it, which are neither right nor wrong. merged (bool): Whether neighbours of one
+    class become one (IO)."""
+    known = [token.ent_iob != MISSING for token in doc]
+    judged: List[LabelledSpan] = []
+    for start, end, label in sorted(entities):
+        if all(known[start:end]):
+            if merged and judged and judged[-1][1:] == (start, label):
+                start = judged.pop()[0]
+            judged.append((start, end, label))
+    return judged

@@ -1,7 +1,8 @@
 """Intervals by a bootstrap, and paired differences."""
 
+from collections import defaultdict
 from statistics import fmean
-from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy
 
@@ -45,39 +46,29 @@ def bootstrap_interval(
 def paired_difference(
     ours: Scores, theirs: Scores, *, seed: int = SEED, n: int = N_RESAMPLES
 ) -> Optional[Difference]:
-    """The difference of two methods on the same splits, with a bootstrap interval.
-
-    Splits are drawn with replacement, and in each drawn split its seeds: pairs of the
-    same seed where both sides have it, else those of each side by themselves.
+    """The difference of two methods on the same splits and seeds, with a bootstrap
+    interval: splits are drawn with replacement, and in each drawn split its seeds.
 
     ours, theirs (Dict[Tuple[int, int], float]): Figures by split and seed.
     seed, n (int): As in `bootstrap_interval`.
-    RETURNS (Optional[Difference]): None if there is no common split.
+    RETURNS (Optional[Difference]): None if no split has a seed of both.
     """
-    splits = sorted({split for split, _ in ours} & {split for split, _ in theirs})
-    if not splits:
+    pairs: Dict[int, List[float]] = defaultdict(list)
+    for split, own in sorted(ours.keys() & theirs.keys()):
+        pairs[split].append(ours[split, own] - theirs[split, own])
+    if not pairs:
         return None
+    by_split = {split: fmean(values) for split, values in pairs.items()}
+    mean = fmean(by_split.values())
+    if len(pairs) == 1:
+        return Difference(mean, None, None, by_split)
     rng = numpy.random.default_rng(seed)
-    by_split: Dict[int, float] = {}
     # For each split, means over seeds that are drawn with replacement.
-    means = numpy.zeros((len(splits), n))
-    for i, split in enumerate(splits):
-        mine, others = (
-            {seed: f1 for (other, seed), f1 in side.items() if other == split}
-            for side in (ours, theirs)
-        )
-        common = sorted(mine.keys() & others.keys())
-        sides = [[mine[s] - others[s] for s in common]]
-        if not common:
-            sides = [[*mine.values()], [-f1 for f1 in others.values()]]
-        by_split[split] = sum(map(fmean, sides))
-        for side in sides:
-            means[i] += rng.choice(side, size=(n, len(side))).mean(axis=1)
-    ends: Tuple[Optional[float], Optional[float]] = (None, None)
-    if len(splits) > 1:
+    drawn_seeds = [rng.choice(v, size=(n, len(v))) for v in pairs.values()]
+    means = numpy.stack([values.mean(axis=1) for values in drawn_seeds])
 
-        def statistic(drawn: numpy.ndarray) -> float:
-            return means[drawn, rng.integers(n, size=len(drawn))].mean()
+    def statistic(drawn: numpy.ndarray) -> float:
+        return means[drawn, rng.integers(n, size=len(drawn))].mean()
 
-        ends = bootstrap_interval(range(len(splits)), statistic, seed, n)
-    return Difference(fmean(by_split.values()), *ends, by_split)
+    ends = bootstrap_interval(range(len(pairs)), statistic, seed, n)
+    return Difference(mean, *ends, by_split)

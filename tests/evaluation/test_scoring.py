@@ -4,7 +4,11 @@ import spacy
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_entlm.evaluation.scoring import merge_neighbours, score_entities
+from spacy_entlm.evaluation.scoring import (
+    entity_spans,
+    judged_entities,
+    score_entities,
+)
 
 NLP = spacy.blank("en")
 
@@ -38,8 +42,8 @@ def test_neighbours_that_a_tagger_tells_apart_are_merged_in_io_too():
 def test_words_whose_annotation_is_missing_stay_so():
     gold = make_doc()
     gold.set_ents([Span(gold, 0, 1, "PER")], missing=[gold[1:3]], default="outside")
-    merged = merge_neighbours(gold)
-    assert [token.ent_iob_ for token in merged] == ["B", "", "", "O"]
+    found = [(0, 1, "PER"), (1, 2, "PER"), (3, 4, "PER")]
+    assert judged_entities(gold, found, merged=True) == [found[0], found[2]]
     # What is found there is neither right nor wrong.
     predicted = make_doc((0, 1, "PER"), (2, 3, "LOC"))
     scores = score_entities([Example(predicted, gold)])
@@ -54,6 +58,6 @@ def test_nothing_found_and_nothing_to_find_score_zero():
 
 def test_neighbours_of_two_classes_stay_apart():
     doc = make_doc((0, 1, "PER"), (1, 2, "LOC"), (2, 3, "LOC"))
-    merged = [(ent.start, ent.end, ent.label_) for ent in merge_neighbours(doc).ents]
+    merged = judged_entities(doc, entity_spans(doc), merged=True)
     assert merged == [(0, 1, "PER"), (1, 3, "LOC")]
     assert len(doc.ents) == 3

@@ -14,7 +14,7 @@ from ...backbones.names import resolve_backbone
 from ...backbones.recommended import LABEL_WORDS_FILE, PRETRAIN_FILE
 from ...files.errors import DataError
 from ...label_words.words import LabelWords, read_label_words
-from .config import Comparison, External, Method, Settings
+from .config import Comparison, Method, Settings
 from .data import DatasetReader, hash_docs, hash_files, hash_value
 
 # Of a backbone's folder: what decides how it predicts, and which label words it has.
@@ -97,16 +97,12 @@ def _check_method(name: str, method: Method) -> None:
         external = method.external
         program = external.command[0].replace("{python}", external.python)
         if shutil.which(program) is None:
-            raise DataError(
-                f"there is no program {program!r} to run: install it, or name the path "
-                "of a Python (`python`)"
-            )
+            advice = "install it, or name the path of a Python (`python`)"
+            raise DataError(f"there is no program {program!r} to run: {advice}")
     # An empty pipeline: only then are the factories of other packages known.
     elif not spacy.blank("xx").has_factory(method.factory):
-        raise DataError(
-            f"the method {name!r} needs the spaCy factory {method.factory!r}, which is "
-            "not installed"
-        )
+        needed = f"the spaCy factory {method.factory!r}, which is not installed"
+        raise DataError(f"the method {name!r} needs {needed}")
 
 
 def _make_cell(config: Comparison, name: CellName, data: List[str]) -> Cell:
@@ -119,8 +115,11 @@ def _make_cell(config: Comparison, name: CellName, data: List[str]) -> Cell:
     parts: List[Any] = [*data, name.seed, _hash_backbone(backbone.path)]
     parts.append(settings.model_dump())
     if method.external is not None:
-        training = key = hash_value([*parts, _external_parts(method.external)])
-        return Cell(name, key, training, method, backbone.path, settings, None)
+        # What can be seen from here: arguments, and the content of scripts among them.
+        program, *arguments = method.external.command
+        seen = (_hash_file(Path(a)) if isfile(a) else a for a in arguments)
+        key = hash_value([*parts, [program, *seen]])
+        return Cell(name, key, key, method, backbone.path, settings, None)
     template = variant.label_words or dataset.label_words
     words = None
     if method.label_words and template is not None:
@@ -145,20 +144,10 @@ def _make_cell(config: Comparison, name: CellName, data: List[str]) -> Cell:
 
 def _label_words(template: str, name: CellName) -> LabelWords:
     try:
-        path = template.format_map(name._asdict())
+        return read_label_words(template.format_map(name._asdict()))
     except LookupError as error:
-        raise DataError(
-            f"cannot fill the file name {template!r}: its fields may be "
-            "{dataset}, {shots}, {split} and {backbone}"
-        ) from error
-    return read_label_words(path)
-
-
-def _external_parts(external: External) -> List[Any]:
-    """What the figures of a command depend on, as far as can be seen from here: its
-    arguments, and the content of the scripts among them."""
-    program, *arguments = external.command
-    return [program, *(_hash_file(Path(a)) if isfile(a) else a for a in arguments)]
+        text = "its fields may be {dataset}, {shots}, {split} and {backbone}"
+        raise DataError(f"cannot fill the file name {template!r}: {text}") from error
 
 
 def _hash_backbone(path: str) -> str:

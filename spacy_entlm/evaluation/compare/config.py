@@ -54,9 +54,7 @@ class Dataset(_Strict):
     def _has_sentences(self) -> "Dataset":
         given = [bool(path) for path in (self.data, self.train, self.test)]
         if given not in ([True, False, False], [False, True, True]):
-            raise ValueError(
-                "name either `data`, a folder, or two files, `train`, `test`"
-            )
+            raise ValueError("name `data`, a folder, or two files, `train`, `test`")
         return self
 
 
@@ -101,10 +99,9 @@ class External(_Strict):
             try:
                 argument.format_map(dict.fromkeys(FIELDS, ""))
             except (LookupError, ValueError) as error:
-                raise ValueError(
-                    f"{argument!r}: {error} is no field (there are {', '.join(FIELDS)})"
-                    "; a brace of its own is written twice"
-                ) from error
+                fields = f"{error} is no field (there are {', '.join(FIELDS)})"
+                text = f"{argument!r}: {fields}; a brace of its own is written twice"
+                raise ValueError(text) from error
         for name in ("{test}", "{predictions}"):
             if not any(name in argument for argument in command):
                 raise ValueError(f"the command has no {name}")
@@ -208,9 +205,9 @@ class Comparison(_Strict):
 
 
 def read_config(path: Path, overrides: Mapping[str, Any] = {}) -> Comparison:
-    """Read the YAML (or JSON) config of a comparison.
+    """Read the YAML (or JSON) config of a comparison, whose paths are those of the
+    current folder.
 
-    path (Path): The file. Paths in it are those of the current folder.
     overrides (Mapping[str, Any]): Values by dotted name ("datasets.conll03.limit") in
         place of the file's.
     RAISES (DataError): If it cannot be read, or values in it are wrong: names all.

@@ -60,13 +60,10 @@ class DatasetReader:
             options = config.model_dump(include={"keep_negatives", "min_words"})
             docs = sample_exact(docs, shots, seed=split, **options)
         known = count_entities(docs)
-        missing = [x for x in count_entities(self.test_docs()) if x not in known]
-        if missing:
-            raise DataError(
-                f"K = {shots}, split {split}: no example of {', '.join(missing)}, "
-                "which the test part has: add one, or leave the split out",
-                path=path,
-            )
+        if missing := [x for x in count_entities(self.test_docs()) if x not in known]:
+            text = f"K = {shots}, split {split}: no example of {', '.join(missing)}, "
+            advice = "which the test part has: add one, or leave the split out"
+            raise DataError(text + advice, path=path)
         return docs
 
 

@@ -7,17 +7,19 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from pydantic import BaseModel, Field, ValidationError
 from spacy.tokens import Doc, Span
 
+from ...corpus.records import WordRecord, parse_jsonl
+from ...corpus.report import CorpusReport
 from ...corpus.tags import OUTSIDE, doc_to_tags, find_prefixed, tags_to_entities
 from ...files.errors import DataError
-from ...files.json_lines import dump_line, read_json, read_objects
+from ...files.json_lines import dump_line, read_json
+from ...files.text import read_lines
 from .config import External, describe
 
-FORM = '{"text": [...], "label": [...]}'
 # Of what a command printed, in the message when it fails.
 SHOWN_CHARACTERS = 300
 # They would lead another Python to the packages of this one.
@@ -40,8 +42,8 @@ def run_external(
 ) -> CommandReport:
     """Run a command and set what it predicts on the test sentences.
 
-    external (External): The command. examples (Sequence[Doc]): To train on.
-    bare (List[Doc]): The test sentences, of which the command sees the words only.
+    examples (Sequence[Doc]): To train on. bare (List[Doc]): The test sentences, of
+        which the command sees the words only.
     fields (Mapping[str, Any]): Values of the fields that are no files.
     RETURNS (CommandReport): What it tells; without that, its time is of training.
     RAISES (DataError): If it cannot be run, fails, takes too long, or writes something
@@ -51,8 +53,8 @@ def run_external(
     with tempfile.TemporaryDirectory(prefix="entlm-") as name:
         names = ("train", "test", "predictions", "report")
         files = {field: Path(name) / f"{field}.jsonl" for field in names}
-        _write(files["train"], examples, [doc_to_tags(doc) for doc in examples])
-        _write(files["test"], bare, [[OUTSIDE] * len(doc) for doc in bare])
+        _write(files["train"], examples, doc_to_tags)
+        _write(files["test"], bare, lambda doc: [OUTSIDE] * len(doc))
         values = {**fields, **files, "python": external.python}
         arguments = _fill(external.command, values, labels)
         seconds = _run(arguments, external, Path(name) / "output.txt")
@@ -79,10 +81,9 @@ def _fill(
     return arguments
 
 
-def _write(path: Path, docs: Sequence[Doc], tags: Sequence[List[str]]) -> None:
-    texts = [[token.text for token in doc] for doc in docs]
-    lines = [dump_line({"text": t, "label": tag}) for t, tag in zip(texts, tags)]
-    path.write_bytes(b"".join(lines))
+def _write(path: Path, docs: Sequence[Doc], tag: Callable[[Doc], List[str]]) -> None:
+    lines = [{"text": [t.text for t in doc], "label": tag(doc)} for doc in docs]
+    path.write_bytes(b"".join(map(dump_line, lines)))
 
 
 def _run(arguments: List[str], external: External, output: Path) -> float:
@@ -138,34 +139,23 @@ def _read_predictions(path: Path, bare: List[Doc], labels: Sequence[str]) -> Non
     """Set what is in a file of predictions on the test sentences."""
     if not path.is_file():
         raise DataError("the command wrote no {predictions}")
-    entries = [entry for _, entry in read_objects(path, form=FORM)]
-    if len(entries) != len(bare):
+    place, lines = Path(path.name), [line for _, line in read_lines(path)]
+    records = parse_jsonl(lines, place, CorpusReport())
+    tagged = [record for record in records if isinstance(record, WordRecord)]
+    if len(tagged) != len(bare):
         raise DataError(
-            f"the predictions have {len(entries)} lines, the test part has {len(bare)} "
-            "sentences"
+            f"the predictions have {len(tagged)} lines of words and tags, the test "
+            f"part has {len(bare)} sentences"
         )
-    place = Path(path.name)
-    for number, (entry, doc) in enumerate(zip(entries, bare), 1):
-        if problem := _problem(entry, [token.text for token in doc]):
-            raise DataError(problem, path=place, line=number)
-    prefixed = find_prefixed(tag for entry in entries for tag in entry["label"])
-    for number, (entry, doc) in enumerate(zip(entries, bare), 1):
+    prefixed = find_prefixed(tag for record in tagged for tag in record.tags)
+    for number, (record, doc) in enumerate(zip(tagged, bare), 1):
         try:
-            spans = tags_to_entities(entry["label"], prefixed).spans
+            if record.words != [token.text for token in doc]:
+                raise ValueError("other words than those of the test part")
+            spans = tags_to_entities(record.tags, prefixed).spans
+            if unknown := {label for _, _, label in spans} - set(labels):
+                known = ", ".join(labels)
+                raise ValueError(f"{min(unknown)!r} has no example; there are {known}")
         except ValueError as error:
             raise DataError(str(error), path=place, line=number) from error
-        if unknown := {label for _, _, label in spans} - set(labels):
-            text = f"{min(unknown)!r} has no example; there are {', '.join(labels)}"
-            raise DataError(text, path=place, line=number)
         doc.set_ents([Span(doc, *span) for span in spans])
-
-
-def _problem(entry: Dict[str, Any], words: List[str]) -> str:
-    """What is wrong with a line of predictions, if anything."""
-    tags = entry.get("label")
-    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-        return '"label" is no list of tags'
-    if len(tags) != len(words):
-        return f"{len(tags)} tags for {len(words)} words: write one for each"
-    same = entry.get("text", words) == words
-    return "" if same else "other words than those of the test part"

@@ -42,9 +42,8 @@ Table = Dict[str, Any]
 def check_report(
     config: Comparison, folder: Path, baselines: Optional[Sequence[str]]
 ) -> None:
-    """Check before long work that a report can be written.
+    """Check before long work that a report can be written, as `write_report` does.
 
-    folder, baselines: As in `write_report`.
     RAISES (DataError): If a baseline is no field or not in the config, or the folder
         has a report of something else.
     """
@@ -52,17 +51,15 @@ def check_report(
     for baseline in baselines or ():
         name, _, value = baseline.partition("=")
         if name not in fields:
-            raise DataError(
-                f"--baseline is FIELD=VALUE with a field of {', '.join(fields)}, not "
-                f"{baseline!r}"
-            )
+            text = f"--baseline is FIELD=VALUE with a field of {', '.join(fields)}"
+            raise DataError(f"{text}, not {baseline!r}")
         known = getattr(config, f"{name}s")
         if value not in known:
             raise DataError(f"no {name} is {value!r}: there is {', '.join(known)}")
-    for path in (folder / name for name in FILES):
-        if path.exists() and not (folder / RECORDS_FILE).exists():
-            text = "exists, but no records beside it: choose another folder"
-            raise DataError(text, path=path)
+    there = [folder / name for name in FILES if (folder / name).exists()]
+    if there and not (folder / RECORDS_FILE).exists():
+        text = "exists, but no records beside it: choose another folder"
+        raise DataError(text, path=there[0])
 
 
 def write_report(
@@ -78,7 +75,6 @@ def write_report(
     result (Result): The records. folder (Path): Where to. title (str): Its heading.
     baselines (Optional[Sequence[str]]): What differences are to, FIELD=VALUE. None:
         DEFAULT_BASELINE, if it is there.
-    seed (int): Of the bootstrap: the same one gives the same report.
     RETURNS (List[str]): The means of F1, for the screen.
     RAISES (DataError): If there are no records.
     """
@@ -91,8 +87,7 @@ def write_report(
     # What tells methods apart.
     varying = [field for field in ("variant", "backbone") if frame[field].nunique() > 1]
     names = ["method", *varying]
-    tables = _tables(parts, names)
-    notes = _notes(result)
+    tables, notes = _tables(parts, names), _notes(result)
     figures = _draw(scores, names) if has_matplotlib() else []
     values = {"title": title, "tables": tables, "notes": notes, "figures": figures}
     for name, template in ((PAGE, "compare.html"), (MARKDOWN, "compare.md")):
@@ -112,10 +107,8 @@ def _notes(result: Result) -> List[str]:
     if missing := result.n_cells - len(result.records):
         notes.append(f"{missing} of {result.n_cells} cells have no record yet.")
     if result.n_unused:
-        notes.append(
-            f"{result.n_unused} records in the file are of other data or settings: "
-            "they stay there, and are not used."
-        )
+        records = f"{result.n_unused} records in the file are of other data or settings"
+        notes.append(f"{records}: they stay there, and are not used.")
     return notes
 
 
@@ -167,22 +160,18 @@ def difference_frame(
 
     frame (DataFrame): From `to_frame`. baselines, seed: As in `write_report`.
     """
-    if baselines is None:
-        known = "bert_tagger" in set(frame["method"])
-        baselines = [DEFAULT_BASELINE] if known else []
     groups: Dict[Any, Any] = {
         group: dict(zip(zip(part["split"], part["seed"]), part["f1"]))
         for group, part in frame.groupby(GROUP, sort=False)
     }
     rows = []
-    for baseline in baselines:
+    for baseline in [DEFAULT_BASELINE] if baselines is None else baselines:
         name, _, value = baseline.partition("=")
         i = GROUP.index(name)
         for group, scores in groups.items():
             other = (*group[:i], value, *group[i + 1 :])
-            if other == group or other not in groups:
-                continue
-            if found := paired_difference(scores, groups[other], seed=seed):
+            theirs = {} if other == group else groups.get(other, {})
+            if found := paired_difference(scores, theirs, seed=seed):
                 splits = ", ".join(f"{d:+.1f}" for d in found.by_split.values())
                 rows.append([*group, baseline, *found[:3], splits])
     columns = [*GROUP, "against", "difference", "low", "high", "by split"]

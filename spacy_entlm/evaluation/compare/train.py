@@ -27,8 +27,7 @@ DIGITS = 3
 
 
 def run_job(job: Job, reader: DatasetReader) -> List[Record]:
-    """Train once, measure every cell of a job; gives their records. reader
-    (DatasetReader): Of their dataset."""
+    """Train once, measure every cell of a job; gives their records."""
     first, lang = job[0], reader.config.lang
     examples = reader.split(first.name.shots, first.name.split)
     gold = reader.test_docs()

@@ -56,7 +56,6 @@ def run_jobs(
 ) -> Iterator[Outcome]:
     """Run each job in a process of its own, which leaves nothing behind.
 
-    datasets (Dict[str, Dataset]): Where the sentences of the jobs are.
     folder (Path): Where log-1.txt, log-2.txt... tell what the processes print.
     n_processes, gpus: As in `run_comparison`.
     YIELDS (Outcome): As jobs get done. A process that dies spoils its job only.

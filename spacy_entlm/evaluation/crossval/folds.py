@@ -36,8 +36,7 @@ def make_folds(counts: numpy.ndarray, n_folds: int, *, seed: int) -> List[List[i
     where classes become most even (as in Sechidis et al. 2011, "On the stratification
     of multi-label data", but for counts of entities).
 
-    counts: int64 (n_sentences, n_classes), entities.
-    n_folds (int): At most as many as sentences.
+    counts: int64 (n_sentences, n_classes), entities; no fewer sentences than folds.
     seed (int): Of the order in which equals are taken.
     RETURNS (List[List[int]]): Sentences of each fold, sorted.
     """
@@ -69,8 +68,7 @@ def plan_trainings(
     """List the trainings of a cross-validation, on whole training parts before others.
 
     counts: int64 (n_sentences, n_columns), from `entity_matrix`.
-    n_folds (int): Parts, each of which is held out once. n_repeats (int): Divisions
-        into folds, each with a seed of its own. seed (int): Of the first division.
+    n_repeats (int): Divisions into folds. seed (int): Of the first, then one more each.
     curve (bool): Whether to train on 1/4, 1/2 and 3/4 of each training part too, each
         of which holds the one before.
     """

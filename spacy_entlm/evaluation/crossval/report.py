@@ -29,19 +29,8 @@ def check_extension(path: Path) -> None:
 
 def screen_lines(result: Result) -> List[str]:
     """The report for the screen, in short."""
-    rows = [["class", "precision", "recall", "entities", "F1 (95 % interval)"]]
-    for c in result.classes:
-        shares = f"{c.precision:.1f}", f"{c.recall:.1f}"
-        rows.append([c.label, *shares, str(c.support), str(c.f1)])
-    width = max(len(row[0]) for row in rows)
-    lines = [f"Verdict: {result.verdict}", f"F1 {result.io}", ""]
-    for label, *figures, f1 in rows:
-        columns = "".join(f"{text:>11}" for text in figures)
-        lines.append(f"  {label:<{width}}{columns}  {f1}")
-    lines += ["", f"Sentences with errors: {len(result.wrong)} of {result.n_sentences}"]
-    if result.curve:
-        lines += [result.advice, *([] if has_matplotlib() else [HOW_TO_GET])]
-    return lines
+    hint = "" if has_matplotlib() else HOW_TO_GET
+    return render_page("crossval.txt", result=result, how_to_get=hint).splitlines()
 
 
 def render(result: Result, settings: Mapping[str, Any], path: Path) -> str:

@@ -9,10 +9,10 @@ from typing import Dict, List, NamedTuple, Sequence, Tuple
 import numpy
 from spacy.tokens import Doc
 
-from ..scoring import LabelledSpan, entity_spans
+from ..scoring import LabelledSpan, entity_spans, judged_entities
 from . import scores
 from .folds import N_PARTS, Training
-from .scores import PERCENT, Interval, judged_entities
+from .scores import PERCENT, Interval
 
 RIGHT, WRONG, MISSED = "right", "wrong", "missed"
 # Entities by sentence, and by sentence and repeat.
@@ -212,9 +212,9 @@ def _pieces(
     pieces, end = [], 0
     for start, stop, label in sorted(entities):
         mark = RIGHT if (start, stop, label) in others else otherwise
-        before, after = doc[end:start].text_with_ws, doc[stop - 1].whitespace_
-        entity = Piece(doc[start:stop].text, label, mark)
-        pieces += [Piece(before), entity, Piece(after)]
+        pieces.append(Piece(doc[end:start].text_with_ws))
+        pieces.append(Piece(doc[start:stop].text, label, mark))
+        pieces.append(Piece(doc[stop - 1].whitespace_))
         end = stop
     pieces.append(Piece(doc[end:].text_with_ws))
     return [piece for piece in pieces if piece.text]

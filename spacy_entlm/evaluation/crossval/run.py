@@ -16,6 +16,7 @@ from .folds import Training, entity_matrix, plan_trainings
 from .result import Outcome
 from .training import Trainer
 
+# Is told what a person wants to know.
 Notify = Callable[[str], None]
 
 STORE_EXTENSION = ".folds.jsonl"
@@ -40,17 +41,14 @@ def usable_docs(docs: Sequence[Doc], n_folds: int, notify: Notify) -> List[Doc]:
     """
     kept = [doc for doc in docs if doc.has_annotation("ENT_IOB")]
     if len(kept) < n_folds:
-        raise DataError(
-            f"{len(kept)} annotated sentences cannot be divided into {n_folds} folds: "
-            "lower --folds, or annotate more"
-        )
+        text = f"{len(kept)} annotated sentences cannot be divided into {n_folds} folds"
+        raise DataError(f"{text}: lower --folds, or annotate more")
     counts = Counter(ent.label_ for doc in kept for ent in doc.ents)
     if not counts:
         raise DataError(f"no entity in {len(kept)} sentences: annotate some")
     if len(kept) < len(docs):
         notify(f"{len(docs) - len(kept)} sentences without annotation: left out")
-    rare = [f"{label} ({n})" for label, n in sorted(counts.items()) if n < n_folds]
-    if rare:
+    if rare := [f"{x} ({n})" for x, n in sorted(counts.items()) if n < n_folds]:
         notify(
             f"Fewer examples than folds: {', '.join(rare)}. Their figures say little: "
             "annotate more, or lower --folds"
@@ -74,11 +72,10 @@ def run_trainings(
 ) -> Dict[Training, Outcome]:
     """Do every training that has not been done yet; gives what each found.
 
-    trainer (Trainer): Of the config. docs (Sequence[Doc]): From `usable_docs`.
+    docs (Sequence[Doc]): From `usable_docs`.
     out (Path): The report; what finished trainings found is kept beside it.
     overwrite (bool): Whether a report that is there may be replaced by one of other
         settings. One of these settings, whose trainings are found, always may.
-    notify (Callable[[str], None]): Called with what a person wants to know.
     RAISES (DataError): If another run writes there, or the files are none of ours.
     """
     trainings = plan_trainings(entity_matrix(docs), **settings._asdict())
@@ -109,6 +106,5 @@ def _outcomes(records: Records) -> Dict[str, Outcome]:
     try:
         return {record.pop("key"): OUTCOME.validate_python(record) for record in read}
     except (KeyError, ValidationError) as error:
-        advice = "move the file away, or choose another --out"
-        text = f"not what a cross-validation writes: {advice}"
+        text = "not a cross-validation's: move the file away, or choose another --out"
         raise DataError(text, path=records.path) from error

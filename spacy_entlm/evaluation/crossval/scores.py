@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 import numpy
-from spacy.tokens import Doc
 
-from ..scoring import MISSING, LabelledSpan, merge_spans
+from ..scoring import LabelledSpan
 from ..statistics import bootstrap_interval
 
 N_RESAMPLES = 2000
@@ -46,16 +45,6 @@ class Interval:
         if self.low is None:
             return f"{self.value:.1f} ({TOO_FEW})"
         return f"{self.value:.1f} ({self.low:.1f} to {self.high:.1f})"
-
-
-def judged_entities(
-    doc: Doc, entities: Sequence[LabelledSpan], *, merged: bool
-) -> List[LabelledSpan]:
-    """Entities of a sentence without those on words that are not annotated, which are
-    neither right nor wrong. merged (bool): Make one of neighbours of one class (IO)."""
-    known = [token.ent_iob != MISSING for token in doc]
-    judged = [entity for entity in entities if all(known[entity[0] : entity[1]])]
-    return merge_spans(judged) if merged else judged
 
 
 def count_sentence(
@@ -118,8 +107,7 @@ def judge(
     """Whether the figures meet RULE, and the verdict in words.
 
     f1 (Interval): Of all classes. classes (Sequence[ClassFigures]): Of each.
-    gain (Optional[Interval]): From twice as many examples, None without a curve. Where
-        it says that more of them hardly help, something else is recommended.
+    gain (Optional[Interval]): From twice as many examples, None without a curve.
     """
     # Neither right nor wrong ones; precision is 0 as well if all are wrong.
     if not any(c.n_found for c in classes):

@@ -3,8 +3,9 @@
 import gc
 import io
 import tempfile
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Dict, Sequence
+from typing import Any, Dict, List, Sequence
 
 from spacy.language import Language
 from spacy.schemas import ConfigSchemaTraining
@@ -62,17 +63,14 @@ class Trainer:
             except KeyError as err:
                 text = f"has no setting {name}: correct the name"
                 raise DataError(text, path=config_path) from err
-        metas = [self.nlp.get_pipe_meta(name) for name in self.nlp.pipe_names]
+        metas = map(self.nlp.get_pipe_meta, self.nlp.pipe_names)
         if not any("doc.ents" in meta.assigns for meta in metas):
             raise DataError("has no component that finds entities", path=config_path)
         by_dev = training["max_steps"] < 1 or training["patience"] > 0
         if training["max_epochs"] < 1 and by_dev:
-            raise DataError(
-                f"training.max_epochs is {training['max_epochs']}, so that a score on "
-                "other data would end the training, of which there is none: add "
-                "--training.max_epochs 20",
-                path=config_path,
-            )
+            text = f"training.max_epochs is {training['max_epochs']}, so that a score "
+            text += "on other data, of which there is none, would end the training"
+            raise DataError(f"{text}: add --training.max_epochs 20", path=config_path)
 
     def fingerprint(self) -> str:
         """A hash of the settings and of the files that they name (str)."""
@@ -125,14 +123,10 @@ def _hash(setting: Any) -> str:
     for other settings."""
     if isinstance(setting, (list, tuple)):
         return "".join(map(_hash, setting))
-    if not isinstance(setting, str) or not setting:
-        return ""
-    try:
-        path = Path(setting).expanduser()
-        if path.is_file():
-            return hash_files([path])
-        if (path / "config.json").is_file():
-            return hash_files(sorted(filter(Path.is_file, path.iterdir())))
-    except (OSError, ValueError, RuntimeError):
-        pass  # a text that can be no path
-    return ""
+    files: List[Path] = []
+    if setting and isinstance(setting, str):
+        with suppress(OSError, ValueError, RuntimeError):  # a text that can be no path
+            path = Path(setting).expanduser()
+            folder = path.iterdir() if (path / "config.json").is_file() else [path]
+            files = sorted(filter(Path.is_file, folder))
+    return hash_files(files) if files else ""

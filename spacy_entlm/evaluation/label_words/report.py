@@ -1,6 +1,5 @@
 """What a search for label words found and left out, as data for people and programs."""
 
-from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Dict, List
@@ -9,15 +8,8 @@ from pydantic import BaseModel, ValidationError
 
 from ...files.errors import DataError
 from ...files.json_lines import read_json
-from ...label_words.search import (
-    DATA,
-    DATA_LM,
-    OUTSIDE,
-    Candidate,
-    ClassSearch,
-    Counts,
-    SearchSettings,
-)
+from ...label_words import search
+from ...label_words.search import ClassSearch, Counts, SearchSettings
 
 REPORT_SUFFIX = ".report.json"
 # Words left out that a report lists per class and reason; it gives the number of all.
@@ -59,59 +51,50 @@ def make_report(
         the number of all in "n_..."), and "advice", empty if nothing is lacking.
     """
     report = {}
-    for label, search in found.items():
-        n_words, n_predictions = (
-            sum(counts.get(label, Counter()).values()) for counts in (data, lm)
-        )
+    for label, own in found.items():
         entry: Dict[str, Any] = {
-            "entity_words": n_words,
-            "lm_predictions": n_predictions,
-            "candidates": search.n_candidates,
-            "words": [_as_json(word) for word in search.chosen],
+            "entity_words": sum(data.get(label, {}).values()),
+            "lm_predictions": sum(lm.get(label, {}).values()),
+            "candidates": own.n_candidates,
+            "words": [_as_json(word) for word in own.chosen],
         }
         for reason in ("conflicts", "unseen", "multi_piece"):
-            words = getattr(search, reason)
+            words = getattr(own, reason)
             entry[f"n_{reason}"] = len(words)
             entry[reason] = [_as_json(word) for word in words[:MAX_LISTED]]
         for conflict in entry["conflicts"]:
             others = dict(conflict["by_class"])
-            total, own = sum(others.values()), others.pop(label, 0)
+            share = f"{others.get(label, 0)} of {sum(others.values())} are {label}"
+            others.pop(label, None)
             listed = ", ".join(f"{count} {key}" for key, count in others.items())
-            share = f"{own} of {total} are {label}"
             conflict["why"] = f"{share}, not more than {settings.threshold:g}: {listed}"
-        entry["advice"] = _advice(search, settings, n_words, n_predictions)
-        report[label] = entry
+        report[label] = {**entry, "advice": _advice(entry, settings)}
     return report
 
 
-def _as_json(candidate: Candidate) -> Dict[str, Any]:
+def _as_json(candidate: search.Candidate) -> Dict[str, Any]:
     entry = {**asdict(candidate), "ratio": round(candidate.ratio, 4)}
     if candidate.pieces is None:
         del entry["pieces"]
     return entry
 
 
-def _advice(
-    search: ClassSearch, settings: SearchSettings, n_words: int, n_predictions: int
-) -> str:
+def _advice(entry: Dict[str, Any], settings: SearchSettings) -> str:
     """What would help a class that has fewer words than asked for; else empty."""
-    if len(search.chosen) >= settings.top_k:
+    if len(entry["words"]) >= settings.top_k:
         return ""
-    if not n_words:
+    if not entry["entity_words"]:
         return "no entity of it in the annotated text: annotate some, or choose words"
     hints: List[str] = []
-    if settings.uses_lm and not n_predictions:
+    if settings.uses_lm and not entry["lm_predictions"]:
         hints.append("the LM counts hold nothing for it: count on more text")
-    if settings.method == DATA_LM and not settings.smoothing:
-        hints.append(
-            f"words that are in both counts: {search.n_candidates} (try --smoothing)"
-        )
-    if search.conflicts:
-        hints.append(
-            f"words that too often stand elsewhere: {len(search.conflicts)} (try a "
-            f"--threshold below {settings.threshold:g})"
-        )
-    if settings.method != DATA:
+    if settings.method == search.DATA_LM and not settings.smoothing:
+        n = entry["candidates"]
+        hints.append(f"words that are in both counts: {n} (try --smoothing)")
+    if n := entry["n_conflicts"]:
+        lower = f"try a --threshold below {settings.threshold:g}"
+        hints.append(f"words that too often stand elsewhere: {n} ({lower})")
+    if settings.uses_lm:
         hints.append("try --method data")
     return "; ".join([*hints, "annotate more text"])
 
@@ -119,7 +102,7 @@ def _advice(
 def casing_advice(data: Counts, lm: Counts) -> str:
     """What to do if the LM counts seem to be those of an uncased backbone, and the
     data counts have capital letters; else empty."""
-    in_data = {word for label in data if label != OUTSIDE for word in data[label]}
+    in_data = set().union(*(data[x] for x in data if x != search.OUTSIDE))
     in_lm = set().union(*lm.values())
     shared = len(in_data & in_lm)
     folded = len({word.lower() for word in in_data} & in_lm)
@@ -140,7 +123,6 @@ def read_report(path: Path) -> Dict[str, Any]:
     try:
         _Report.model_validate(report)
     except ValidationError as error:
-        raise DataError(
-            "is no report of `search`: run that again", path=path
-        ) from error
+        text = "is no report of `search`: run that again"
+        raise DataError(text, path=path) from error
     return report

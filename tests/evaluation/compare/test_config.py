@@ -42,7 +42,7 @@ def test_splits_and_seeds_may_differ_by_shots(make, raw_config):
         ({"datasets": {}}, "datasets"),
         (
             {"datasets": {"a": {"train": "a", "test": "b", "data": "c"}}},
-            "either `data`, a",
+            "`data`, a folder, or",
         ),
         ({"datasets": {"a": {"test": "b"}}}, "two files, `train`, `test`"),
     ],

@@ -122,10 +122,10 @@ WRITE = "import sys\nopen(sys.argv[3], 'w').write({!r})\n"
         ("raise ValueError('no such thing')", "ValueError: no such thing"),
         ("import sys; sys.exit(3)", "ended with status 3. It printed: nothing"),
         ("", "the command wrote no {predictions}"),
-        (WRITE.format(""), "have 0 lines, the test part has 10 sent"),
+        (WRITE.format(""), "have 0 lines of words and tags, the test part"),
         (WRITE.format("{\n" * 10), "predictions.jsonl, line 1: broken JSON"),
-        (WRITE.format('{"label": 3}\n' * 10), 'line 1: "label" is no list'),
-        (WRITE.format('{"label": ["O"]}\n' * 10), "line 1: 1 tags for 6 words"),
+        (WRITE.format('{"text": [], "label": 3}\n'), 'line 1: "label" must be a list'),
+        (WRITE.format('{"text": [], "label": ["O"]}\n'), "0 words in"),
     ],
 )
 def test_what_a_command_does_wrong_is_told(run, command, source, message):
@@ -143,7 +143,7 @@ def test_what_a_command_does_wrong_is_told(run, command, source, message):
             "line 1: 'CITY' has no example; there are",
         ),
         ("known.get(word, ", "('Q:PER' or ", "line 1: unknown tag 'Q:PER'"),
-        ('{"text": s["text"]', '{"text": ["a"]', "line 1: other words than those"),
+        ('s["text"], "label"', 's["text"][::-1], "label"', "line 1: other words than"),
         ('"seconds_test": 0.001', '"seconds": 1', "report: seconds_test: Field requ"),
         ('"seconds_test": 0.001', '"seconds_test": -1', "greater than or equal to 0"),
         ('json.dump(told, open(report, "w"))', 'open(report, "w")', "broken JSON"),

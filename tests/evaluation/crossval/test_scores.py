@@ -5,6 +5,7 @@ import pytest
 import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from spacy.scorer import get_ner_prf
 from spacy.tokens import Doc
 from spacy.training import Example
 
@@ -16,9 +17,12 @@ from spacy_entlm.evaluation.crossval.scores import (
     f1,
     f1_gain,
     f1_interval,
-    judged_entities,
 )
-from spacy_entlm.evaluation.scoring import entity_spans, score_entities
+from spacy_entlm.evaluation.scoring import (
+    entity_spans,
+    judged_entities,
+    score_entities,
+)
 
 LABELS = ["X", "Y"]
 TAGS = st.lists(st.sampled_from(["O", "B-X", "I-X", "B-Y", "I-Y"]), max_size=8)
@@ -48,13 +52,15 @@ def test_counts_agree_with_spacys_scorer(pairs, n_missing):
         gold, found = (["O", *tags][:size] for tags in (gold, found))
         gold = [tag.replace("I", "B") if i < 2 else tag for i, tag in enumerate(gold)]
         examples.append(Example(doc_of(found), doc_of(gold, n_missing)))
-    theirs = score_entities(examples)
+    ours, theirs = score_entities(examples), get_ner_prf(examples)
+    for key in "prf":
+        assert ours["bio"][key] == (theirs[f"ents_{key}"] or 0)
     for way, merged in (("io", True), ("bio", False)):
         counts = sum(
             count(eg.reference, entity_spans(eg.predicted), merged=merged)
             for eg in examples
         )
-        assert f1(counts.sum(axis=0)) == pytest.approx(100 * theirs[way]["f"])
+        assert f1(counts.sum(axis=0)) == pytest.approx(100 * ours[way]["f"])
 
 
 def test_entities_on_words_without_annotation_are_not_judged(make_doc):
