@@ -5,6 +5,7 @@ from typing import Callable, Iterable, List, Tuple
 import numpy
 from spacy.tokens import Doc
 from spacy.training import Example
+from thinc.util import to_numpy
 
 from .types import DocEntities, LabelScores
 
@@ -36,7 +37,7 @@ class IODecoder:
 
 def find_entities(scores: LabelScores, docs: List[Doc]) -> List[DocEntities]:
     """What `IODecoder` finds, from the best class and confidence of all words."""
-    best, confidence = to_host(scores)
+    best, confidence = to_numpy(scores.best), to_numpy(scores.confidence)
     decoded = []
     start = 0
     for doc, length in zip(docs, scores.lengths):
@@ -44,17 +45,6 @@ def find_entities(scores: LabelScores, docs: List[Doc]) -> List[DocEntities]:
         decoded.append(_entities(doc, best[words], confidence[words]))
         start += length
     return decoded
-
-
-def to_host(scores: LabelScores) -> Tuple[numpy.ndarray, numpy.ndarray]:
-    """Best classes (int64) and confidences (float32), in one copy from the device."""
-    if isinstance(scores.best, numpy.ndarray):
-        return scores.best, numpy.asarray(scores.confidence)
-    import cupy
-
-    # Class indices are small enough for float32 to hold them exactly.
-    both = cupy.asnumpy(cupy.stack([scores.best.astype("f"), scores.confidence]))
-    return both[0].astype("int64"), both[1]
 
 
 def _entities(doc: Doc, best: numpy.ndarray, confidence: numpy.ndarray) -> DocEntities:

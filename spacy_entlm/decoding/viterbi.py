@@ -1,14 +1,13 @@
 """The best sequence of classes of each sentence (EntLM + Struct)."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Callable, Iterable, List, Optional, Tuple
 
 import numpy
 import srsly
 from spacy.tokens import Doc
 from spacy.training import Example
-from thinc.types import Floats2d
-from thinc.util import get_array_module
+from thinc.util import to_numpy
 
 from .chains import decode_chains
 from .io import find_entities
@@ -83,35 +82,30 @@ class ViterbiDecoder:
     def __call__(self, scores: LabelScores, docs: List[Doc]) -> List[DocEntities]:
         """Decode the words of some Docs.
 
-        scores (LabelScores): Of all words of the Docs, with `probs`.
+        scores (LabelScores): Of all words of the Docs, with `probs` and `word_prob`.
         docs (List[Doc]): The Docs, for their sentences and white space.
-        RAISES (ValueError): If no transitions were counted.
+        RAISES (ValueError): If these are missing, or no transitions were counted.
         """
-        if scores.probs is None:
-            raise ValueError("The Viterbi decoder needs the probabilities of all words")
         if self.counts is None:
             raise ValueError(
                 "The Viterbi decoder has counted no transitions: initialise the "
                 "pipeline with it, or call decoder.initialize(get_examples, labels)"
             )
-        probs: Any = scores.probs
-        xp = get_array_module(probs)
+        emissions = _emissions(scores)
         words, lengths = _chains_of(docs)
-        index = xp.asarray(words)
-        matrix = transition_matrix(self.counts, probs.shape[1], self.tau)
-        chosen = _emissions(probs, scores.word_prob)[index]
-        path, marginals = decode_chains(chosen, lengths, xp.asarray(matrix))
-        best = xp.full(len(probs), NO_LABEL, dtype="int64")
-        best[index] = path - 1
-        confidence = xp.zeros(len(probs), dtype="float32")
-        confidence[index] = marginals[xp.arange(len(path)), path]
+        matrix = transition_matrix(self.counts, emissions.shape[1] - 1, self.tau)
+        path, marginals = decode_chains(emissions[words], lengths, matrix)
+        best: Any = numpy.full(len(emissions), NO_LABEL, dtype="int64")
+        best[words] = path - 1
+        confidence: Any = numpy.zeros(len(emissions), dtype="float32")
+        confidence[words] = marginals[numpy.arange(len(path)), path]
         return find_entities(replace(scores, best=best, confidence=confidence), docs)
 
     def to_bytes(self) -> bytes:
         """The counts as JSON; empty if there are none. Settings are the config's."""
         if self.counts is None:
             return b""
-        data = {"version": FORMAT_VERSION, "transitions": self.counts.to_dict()}
+        data = {"version": FORMAT_VERSION, "transitions": asdict(self.counts)}
         return srsly.json_dumps(data).encode("utf8")
 
     def from_bytes(self, data: bytes) -> "ViterbiDecoder":
@@ -132,19 +126,19 @@ class ViterbiDecoder:
         return self
 
 
-def _emissions(probs: Any, word_prob: Any) -> Floats2d:
-    """float32 (n_words, 1 + n_labels), of no entity and of the classes; the greatest of
-    each word is 1."""
-    if word_prob is None:
+def _emissions(scores: LabelScores) -> numpy.ndarray:
+    """float32 (n_words, 1 + n_labels), of no entity and of the classes, on the host;
+    the greatest of each word is 1."""
+    if scores.probs is None or scores.word_prob is None:
         raise ValueError(
-            "The Viterbi decoder needs a model that gives the probability of the "
-            "vocabulary's best word, too (LabelScores.word_prob)"
+            "The Viterbi decoder needs the probabilities of all words and of the "
+            "vocabulary's best word, too (LabelScores.probs and word_prob)"
         )
-    xp = get_array_module(probs)
-    emissions = xp.concatenate([word_prob[:, None], probs], axis=1)
+    columns = [to_numpy(scores.word_prob)[:, None], to_numpy(scores.probs)]
+    emissions = numpy.concatenate(columns, axis=1)
     # Only ratios count: what is the same for all does not change a path.
     emissions = emissions / emissions.max(axis=1, keepdims=True)
-    return xp.maximum(emissions, PROBABILITY_FLOOR)
+    return numpy.maximum(emissions, PROBABILITY_FLOOR)
 
 
 def _chains_of(docs: List[Doc]) -> Tuple[numpy.ndarray, numpy.ndarray]:

@@ -71,28 +71,9 @@ def unwrap(value):
     return value
 
 
-class DeviceModule:
-    """The functions of cupy: those of numpy, for a device's arrays."""
-
-    @staticmethod
-    def asarray(array):
-        return DeviceArray(array)
-
-    @staticmethod
-    def asnumpy(array):
-        return array.on_host
-
-    def __getattr__(self, name):
-        def call(*args, **kwargs):
-            kwargs = {key: unwrap(value) for key, value in kwargs.items()}
-            return DeviceArray(getattr(numpy, name)(*map(unwrap, args), **kwargs))
-
-        return call
-
-
-def get_array_module(array):
+def to_numpy(array):
     """As Thinc's."""
-    return DeviceModule() if isinstance(array, DeviceArray) else numpy
+    return array.on_host if isinstance(array, DeviceArray) else array
 
 
 def to_array(tensor):

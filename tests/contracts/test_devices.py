@@ -1,20 +1,18 @@
 """No tensor of the host meets one of a device: checked without a device."""
 
-import sys
-
 import numpy
 import pytest
 import spacy
 import torch
 from spacy.training import Example
 
-from spacy_entlm.decoding import chains, viterbi
+from spacy_entlm.decoding import io, viterbi
 from spacy_entlm.model import base, entlm, label_scores, shim
 from spacy_entlm.pipeline.baselines import bert_tagger
 from spacy_entlm.pipeline.decoders import build_io_decoder, build_viterbi_decoder
 
 from . import devices
-from .devices import DEVICE, DeviceArray, DeviceModule, fake_mode, move
+from .devices import DEVICE, DeviceArray, fake_mode, move
 
 
 @pytest.fixture
@@ -25,11 +23,10 @@ def on_device(saved, factory, monkeypatch):
     key = f"components.{factory}.model.transformer_config"
     nlp = spacy.load(saved, config={key: plain})
     pipe = nlp.get_pipe(factory)
-    monkeypatch.setitem(sys.modules, "cupy", DeviceModule())
     for module in (base, shim):
         monkeypatch.setattr(module, "torch2xp", devices.to_array)
-    for module in (chains, viterbi):
-        monkeypatch.setattr(module, "get_array_module", devices.get_array_module)
+    for module in (io, viterbi):
+        monkeypatch.setattr(module, "to_numpy", devices.to_numpy)
     # What depends on numbers: the loss as a float, and how many rows are left.
     for module in (entlm, bert_tagger):
         monkeypatch.setattr(module, "mean_loss", lambda loss, gradient: 1.0)
@@ -49,7 +46,6 @@ def test_the_stand_ins_refuse_what_is_mixed():
     for mix in (
         lambda: array + numpy.ones(3),
         lambda: numpy.maximum(array, numpy.ones(3)),
-        lambda: DeviceModule().concatenate([array, numpy.ones(3)]),
         lambda: array[numpy.arange(2)],
         lambda: float(array.max()),
     ):
@@ -83,12 +79,12 @@ def test_training_stays_on_the_device(on_device, factory, annotated):
 
 
 @pytest.mark.parametrize("build", [build_io_decoder, build_viterbi_decoder])
-def test_prediction_stays_on_the_device(on_device, factory, annotated, build):
+def test_scores_stay_on_the_device(on_device, factory, annotated, build):
     nlp, pipe = on_device, on_device.get_pipe(factory)
     pipe.decoder = build()
     examples = [Example.from_dict(nlp.make_doc(t), gold) for t, gold in annotated]
     pipe.decoder.initialize(lambda: examples, pipe.labels)
-    long = "Anna left Rome . " * 300  # more than a window, and blocks of a chain
+    long = "Anna left Rome . " * 300  # more than a window
     docs = [nlp.make_doc(text) for text, _ in annotated] + [nlp.make_doc(long)]
     scores = pipe.score_words(docs)
     assert isinstance(scores.best, DeviceArray)
