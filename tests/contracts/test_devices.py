@@ -8,7 +8,6 @@ from spacy.training import Example
 
 from spacy_entlm.decoding import io, viterbi
 from spacy_entlm.model import base, entlm, label_scores, shim
-from spacy_entlm.pipeline.baselines import bert_tagger
 from spacy_entlm.pipeline.decoders import build_io_decoder, build_viterbi_decoder
 
 from . import devices
@@ -28,7 +27,7 @@ def on_device(saved, factory, monkeypatch):
     for module in (io, viterbi):
         monkeypatch.setattr(module, "to_numpy", devices.to_numpy)
     # What depends on numbers: the loss as a float, and how many rows are left.
-    for module in (entlm, bert_tagger):
+    for module in (base, entlm):
         monkeypatch.setattr(module, "mean_loss", lambda loss, gradient: 1.0)
     monkeypatch.setattr(
         label_scores,
