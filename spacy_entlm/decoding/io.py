@@ -23,7 +23,7 @@ class IODecoder:
         """There is nothing to learn."""
 
     def __call__(self, scores: LabelScores, docs: List[Doc]) -> List[DocEntities]:
-        """Decode the words of some Docs."""
+        """As `find_entities`."""
         return find_entities(scores, docs)
 
     def to_bytes(self) -> bytes:

@@ -80,11 +80,10 @@ class ViterbiDecoder:
         self.counts = counts
 
     def __call__(self, scores: LabelScores, docs: List[Doc]) -> List[DocEntities]:
-        """Decode the words of some Docs.
+        """Decode the words of some Docs, whose sentences and white space count.
 
-        scores (LabelScores): Of all words of the Docs, with `probs` and `word_prob`.
-        docs (List[Doc]): The Docs, for their sentences and white space.
-        RAISES (ValueError): If these are missing, or no transitions were counted.
+        RAISES (ValueError): If no transitions were counted, or the scores lack `probs`
+            or `word_prob`.
         """
         if self.counts is None:
             raise ValueError(
