@@ -14,20 +14,15 @@ OUTPUT_EXTENSIONS = (".spacy", ".jsonl")
 
 
 def unannotated(doc: Doc, vocab: Optional[Vocab] = None) -> Doc:
-    """A copy of a Doc that has its words and spaces, and no annotation.
-
-    vocab (Optional[Vocab]): That of the copy; None: the Doc's.
-    """
+    """A copy of a Doc, with another vocabulary if one is given, that has its words and
+    spaces, and no annotation."""
     words = [token.text for token in doc]
     spaces = [bool(token.whitespace_) for token in doc]
     return Doc(doc.vocab if vocab is None else vocab, words=words, spaces=spaces)
 
 
 def check_extension(path: Path) -> None:
-    """Check that `write_docs` can write a file of this name.
-
-    RAISES (DataError): If its extension is none of OUTPUT_EXTENSIONS.
-    """
+    """RAISES (DataError): If `write_docs` cannot write a file of this name."""
     if path.suffix not in OUTPUT_EXTENSIONS:
         raise DataError(
             f"the output's extension is {path.suffix!r}: end its name in "
@@ -37,10 +32,8 @@ def check_extension(path: Path) -> None:
 
 
 def write_docs(docs: Iterable[Doc], path: Path) -> None:
-    """Write Docs as a DocBin (.spacy) or as JSON lines of words and BIO tags (.jsonl).
-
-    RAISES (DataError): If its extension is none of OUTPUT_EXTENSIONS.
-    """
+    """Write Docs as a DocBin (.spacy) or as JSON lines of words and BIO tags (.jsonl);
+    the path is one that `check_extension` allows."""
     check_extension(path)
     if path.suffix == ".spacy":
         DocBin(docs=docs).to_disk(path)
@@ -50,8 +43,6 @@ def write_docs(docs: Iterable[Doc], path: Path) -> None:
             # Tokens of blanks only exist where a text was tokenised; no word list has
             # them, and readers of word lists stumble over them.
             tagged = [x for x in zip(doc, doc_to_tags(doc)) if not x[0].is_space]
-            words, tags = (
-                [token.text for token, _ in tagged],
-                [tag for _, tag in tagged],
-            )
-            file_.write(dump_line({"text": words, "label": tags}))
+            words = [token.text for token, _ in tagged]
+            line = {"text": words, "label": [tag for _, tag in tagged]}
+            file_.write(dump_line(line))

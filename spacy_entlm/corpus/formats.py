@@ -30,9 +30,8 @@ def format_from_name(
 ) -> Optional[str]:
     """Tell the format from what is asked for, or else from the file's extension.
 
-    format (Optional[str]): One of formats, "auto" or None.
     extensions (Mapping[str, Optional[str]]): The format of each, None if only the
-        content can tell.
+        content can tell. formats (Sequence[str]): What may be asked for, or "auto".
     RAISES (DataError): If the format or the extension is unknown.
     """
     if format not in (None, "auto"):

@@ -8,13 +8,15 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 from spacy.util import filter_spans
 
-from ..files.errors import DataError
+from ..files.errors import DataError, located
 from ..files.text import check_file, read_bytes, read_lines
 from .formats import SPACY, format_from_content, format_from_name
 from .records import PARSERS, Record, TextRecord, WordRecord
 from .report import BLANK_WORDS, EMPTY_TEXTS, N_EXAMPLES, CorpusReport
 from .tags import check_label, find_prefixed, parse_tag, tags_to_entities
 
+# A lone surrogate, or a text that is too long for the pipeline.
+REFUSED = "spaCy refuses this text: "
 _EMPTY = "the file is empty: add annotated sentences"
 # Wraps what is gone through, eg to show a progress bar.
 Progress = Callable[[Sequence[Any]], Iterable[Any]]
@@ -33,11 +35,9 @@ def read_docs(
     that spaCy trains and scores on these words and does not tokenise them again.
 
     nlp (Language): Gives the vocab, and the tokenizer for texts.
-    format (Optional[str]): "conll", "jsonl", "inline" or "spacy"; "auto" or None
-        tells it from the extension and the content.
-    progress (Optional[Progress]): Called with the list of records, returns what to
-        iterate over in its place.
-    RETURNS (tuple[list[Doc], CorpusReport]): Docs with doc.ents set, and the counts.
+    format: "conll", "jsonl", "inline" or "spacy"; "auto" or None: the extension and the
+        content tell.
+    RETURNS: Docs with doc.ents set, and the counts.
     RAISES (DataError): If the file cannot be read or holds bad data, and where.
     """
     path = Path(path)
@@ -90,11 +90,9 @@ def read_docbin(path: Path, nlp: Language) -> list[Doc]:
 
 def _check_docs(docs: list[Doc], path: Path) -> None:
     for number, doc in enumerate(docs, 1):
-        try:
+        with located(path, what=f"doc {number}: "):
             for ent in doc.ents:
                 check_label(ent.label_)
-        except ValueError as error:
-            raise DataError(f"doc {number}: {error}", path=path) from error
 
 
 def _build_docs(
@@ -107,33 +105,26 @@ def _build_docs(
     words = [record for record in records if isinstance(record, WordRecord)]
     prefixed = find_prefixed(tag for record in words for tag in record.tags)
     for tag, line in (pair for r in words for pair in zip(r.tags, r.lines)):
-        try:
+        with located(path, line):
             parse_tag(tag, prefixed)
-        except ValueError as error:
-            raise DataError(str(error), path=path, line=line) from error
     docs = []
     for record in records if progress is None else progress(records):
-        try:
+        lines = record.lines if isinstance(record, WordRecord) else [record.line]
+        with located(path, next(iter(lines), None), REFUSED):
             if isinstance(record, WordRecord):
                 docs.append(_word_doc(record, nlp, prefixed, report))
             else:
                 docs.append(_text_doc(record, nlp, report))
-        # A lone surrogate, or a text that is too long for the pipeline.
-        except ValueError as error:
-            line = record.line if isinstance(record, TextRecord) else record.lines[0]
-            raise DataError(
-                f"spaCy refuses this text: {error}", path=path, line=line
-            ) from error
     return docs
 
 
 def _word_doc(
     record: WordRecord, nlp: Language, prefixed: Optional[str], report: CorpusReport
 ) -> Doc:
-    kept = [i for i, word in enumerate(record.words) if word.strip()]
-    report.skipped += Counter({BLANK_WORDS: len(record.words) - len(kept)})
-    doc = Doc(nlp.vocab, words=[record.words[i] for i in kept])
-    spans, missing = tags_to_entities([record.tags[i] for i in kept], prefixed)
+    pairs = [pair for pair in zip(record.words, record.tags) if pair[0].strip()]
+    report.skipped += Counter({BLANK_WORDS: len(record.words) - len(pairs)})
+    doc = Doc(nlp.vocab, words=[word for word, _ in pairs])
+    spans, missing = tags_to_entities([tag for _, tag in pairs], prefixed)
     entities = [Span(doc, *span) for span in spans]
     doc.set_ents(entities, missing=[doc[i : i + 1] for i in missing])
     return doc

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any, Callable, NamedTuple, Sequence
 
-from ..files.errors import DataError
+from ..files.errors import DataError, located
 from ..files.json_lines import load_object
 from .report import NOT_ACCEPTED, CorpusReport
 from .tags import MISSING_FORMS, check_label, is_certain_tag
@@ -126,11 +126,9 @@ def _check_columns(rows: Sequence[Row], path: Path) -> None:
 
 
 def parse_jsonl(lines: Sequence[str], path: Path, report: CorpusReport) -> list[Record]:
-    """Read JSON lines, of words with tags or of texts with spans; blank ones are
-    passed over.
+    """Read JSON lines, of words with tags or of texts with spans. The report counts
+    lines that the annotator did not accept, and keys whose lists are not read.
 
-    report (CorpusReport): Gets the counts of lines that the annotator did not accept,
-        and of keys whose lists are not read.
     RAISES (DataError): If a line is no JSON object, or lacks what it must have.
     """
     records: list[Record] = []
@@ -141,10 +139,8 @@ def parse_jsonl(lines: Sequence[str], path: Path, report: CorpusReport) -> list[
         if entry.get("answer", "accept") != "accept":
             report.skipped[NOT_ACCEPTED] += 1
             continue
-        try:
+        with located(path, number):
             record, read = _parse_entry(entry, number)
-        except ValueError as error:
-            raise DataError(str(error), path=path, line=number) from error
         records.append(record)
         others = entry.keys() - {read, *_OTHER_LISTS}
         lists = (key for key in others if entry[key] and isinstance(entry[key], list))
@@ -224,10 +220,8 @@ def parse_inline(
     records = []
     for number, line in enumerate(lines, 1):
         if line.strip():
-            try:
+            with located(path, number):
                 records.append(TextRecord(*_strip_markup(line.strip()), number))
-            except ValueError as error:
-                raise DataError(str(error), path=path, line=number) from error
     return records
 
 

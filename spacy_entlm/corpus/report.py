@@ -14,13 +14,11 @@ N_EXAMPLES = 5
 class CorpusReport:
     """Counts of what was read.
 
-    docs (int): Docs, mostly sentences. words (int): Tokens in them.
-    entities (Counter[str]): Entities per class.
-    misaligned (Counter[str]): Per class, spans that do not fall on token boundaries.
-    misaligned_examples (list[str]): The first of these, with their text and line.
-    overlapping (int): Spans left out because a longer one overlaps them.
-    skipped (Counter[str]): What was left out, per reason.
-    unread (Counter[str]): Keys of JSON lines with lists that are not known.
+    words: Tokens of the Docs. entities: Per class.
+    misaligned: Per class, spans that do not fall on token boundaries; the first of
+        these, with their text and line, are `misaligned_examples`.
+    overlapping: Spans left out because a longer one overlaps them.
+    skipped: Per reason. unread: Keys of JSON lines with lists that are not known.
     """
 
     docs: int = 0

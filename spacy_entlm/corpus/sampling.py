@@ -36,15 +36,13 @@ def sample_exact(
 
     The sentences are shuffled and taken in turn unless a class would go over K, until
     all classes have K: up to MAX_SHUFFLES times, and as often with the sentences of
-    rare classes first. If that fails, an integer program finds a sample, if there is
-    one.
+    rare classes first. Else an integer program finds a sample, if there is one.
 
-    docs (Iterable[Doc]): Annotated sentences, whose labels are the classes; those with
-        missing annotation are left out.
-    shots (int): K, at least 1. seed (int): The same seed gives the same sample.
+    docs: Annotated sentences, whose labels are the classes; those with missing
+        annotation are left out. shots (int): K, at least 1.
     keep_negatives (bool): Take sentences without entities too, as they come.
     min_words (int): Leave out sentences of fewer words.
-    RETURNS (list[Doc]): The sample, in the order in which it was drawn.
+    RETURNS: The sample, in the order in which it was drawn; the same one for a seed.
     RAISES (ValueError): If shots or min_words are out of range.
     RAISES (SamplingError): If there are no entities, or no such sample.
     """
@@ -78,8 +76,7 @@ def sample_at_least(docs: Iterable[Doc], shots: int, *, seed: int) -> list[Doc]:
     these the ones with the fewest entities: for sentences so full of entities that
     none hold exactly K.
 
-    docs, shots, seed: As in `sample_exact`.
-    RETURNS (list[Doc]): The sample, in an order drawn with the seed.
+    docs, shots, seed: As in `sample_exact`. The order is drawn with the seed.
     RAISES (ValueError): If shots are out of range.
     RAISES (SamplingError): If there are fewer than K entities of a class.
     """

@@ -95,11 +95,8 @@ def check_label(label: str) -> str:
 
 
 def tags_to_entities(tags: Sequence[str], prefixed: Optional[str]) -> Entities:
-    """Read the entities from the tags of one sentence, one per word.
-
-    prefixed (Optional[str]): A prefixed tag of the same file, None if it is IO.
-    RAISES (ValueError): As `parse_tag`.
-    """
+    """Read the entities from the tags of one sentence, one per word. `prefixed` and
+    errors are those of `parse_tag`."""
     spans: list[Entity] = []
     missing: list[int] = []
     continued = False

@@ -7,11 +7,11 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..files.errors import DataError
+from ..files.errors import DataError, located
 from ..files.json_lines import read_objects
 from ..files.text import check_file, read_lines
 from .formats import format_from_name
-from .readers import read_docbin
+from .readers import REFUSED, read_docbin
 
 # A longer line is cut at white space: a text may be one line of a gigabyte.
 MAX_LINE_CHARS = 1 << 13
@@ -41,11 +41,8 @@ def read_texts(paths: Iterable[Path]) -> Iterator[str]:
 
 
 def numbered_texts(path: Path) -> Iterator[Text]:
-    """Go through one text file.
-
-    YIELDS (Text): Line numbers and texts, blank ones too.
-    RAISES (DataError): As `read_texts`.
-    """
+    """Go through one text file, with blank lines.
+    RAISES (DataError): As `read_texts`."""
     kind = _kind(path)
     if kind == ".txt":
         yield from read_lines(path, longest=MAX_LINE_CHARS)
@@ -58,27 +55,20 @@ def numbered_texts(path: Path) -> Iterator[Text]:
 
 
 def make_docs(texts: Iterable[Text], nlp: Language, path: Path) -> Iterator[Doc]:
-    """Make a Doc of each text that is not blank.
+    """Make a Doc of each text of a file that is not blank.
 
-    texts (Iterable[Text]): Numbers and texts. path (Path): Their file, for messages.
-    nlp (Language): Gives the tokenizer.
     RAISES (DataError): If spaCy refuses a text, eg as it is too long.
     """
     for number, line in texts:
         if text := line.strip():
-            try:
+            with located(path, number, REFUSED):
                 doc = nlp.make_doc(text)
-            except ValueError as error:
-                raise DataError(
-                    f"spaCy refuses this text: {error}", path=path, line=number
-                ) from error
             yield doc
 
 
 def text_of(entry: dict[str, Any], path: Path, number: int) -> str:
     """The text of a JSON line, {"text": str} or {"text": [words]}.
 
-    path (Path), number (int): Where it stands, for messages.
     RAISES (DataError): If it has none.
     """
     value = next((entry[key] for key in TEXT_KEYS if key in entry), None)
@@ -95,10 +85,7 @@ def text_of(entry: dict[str, Any], path: Path, number: int) -> str:
 
 
 def check_text_files(paths: list[Path]) -> None:
-    """Check names of text files before anything is read.
-
-    RAISES (DataError): If there is no such file, or its form is not known.
-    """
+    """RAISES (DataError): If there is no such file, or its form is not known."""
     for path in paths:
         check_file(path)
         _kind(path)

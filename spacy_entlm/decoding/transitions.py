@@ -5,7 +5,7 @@ They are counted without regard to classes, so that they can come from text anno
 with other examples, or with a lexicon, and are then spread over the classes at hand.
 """
 
-from dataclasses import asdict, astuple, dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from typing import Dict, Iterable, Sequence
 
 import numpy
@@ -41,13 +41,9 @@ class TransitionCounts:
         after_inside = self.inside_same + self.inside_other
         return self.start_inside + self.outside_inside + after_inside
 
-    def to_dict(self) -> Dict[str, int]:
-        """The counts by name."""
-        return asdict(self)
-
     @classmethod
     def from_dict(cls, data: Dict[str, int]) -> "TransitionCounts":
-        """Undo `to_dict`.
+        """Undo `dataclasses.asdict`.
 
         RAISES (ValueError): If that is no map of these counts.
         """

@@ -1,6 +1,6 @@
 """The best sequence of classes of each sentence (EntLM + Struct)."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Callable, Iterable, List, Optional, Tuple
 
 import numpy
@@ -111,7 +111,7 @@ class ViterbiDecoder:
         """The counts as JSON; empty if there are none. Settings are the config's."""
         if self.counts is None:
             return b""
-        data = {"version": FORMAT_VERSION, "transitions": self.counts.to_dict()}
+        data = {"version": FORMAT_VERSION, "transitions": asdict(self.counts)}
         return srsly.json_dumps(data).encode("utf8")
 
     def from_bytes(self, data: bytes) -> "ViterbiDecoder":

@@ -10,11 +10,8 @@ T = TypeVar("T")
 
 
 def pack_folder(write: Callable[[Path], None]) -> bytes:
-    """The files, with their paths, that something writes to an empty folder.
-
-    write (Callable[[Path], None]): Called with the folder.
-    RETURNS (bytes): Empty if there are no files.
-    """
+    """The files, with their paths, that something writes to an empty folder; empty if
+    there are none."""
     with TemporaryDirectory(prefix="entlm-") as name:
         folder = Path(name)
         write(folder)
@@ -24,10 +21,8 @@ def pack_folder(write: Callable[[Path], None]) -> bytes:
 
 
 def unpack_folder(data: bytes, read: Callable[[Path], T]) -> T:
-    """Undo `pack_folder`.
+    """Undo `pack_folder`, and give what `read` makes of the folder.
 
-    read (Callable[[Path], T]): Called with a folder that holds the files.
-    RETURNS (T): What it returns.
     RAISES (ValueError): If the message is none of these, or the path of a file would
         leave the folder.
     """

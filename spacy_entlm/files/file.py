@@ -40,7 +40,7 @@ def check_output(
 def write_file(path: Path) -> Iterator[Path]:
     """Give a temporary path to write to, which takes the file's place at the end.
 
-    path (Path): The output file; missing parent folders are made.
+    Missing parent folders are made.
     YIELDS (Path): A path in the same folder with the same extension.
     RAISES (DataError): If it is a folder, or no regular file.
     """

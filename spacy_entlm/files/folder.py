@@ -59,7 +59,6 @@ def write_folder(folder: Path, *, keep: Collection[str] = ()) -> Iterator[Path]:
     """Give an empty folder, whose files take the place of those that an earlier call
     wrote. Other files in the folder stay.
 
-    folder (Path): The folder; it is made.
     keep (Collection[str]): Names in it that stay as they are, if they are there.
     YIELDS (Path): The folder to write to, on the same file system.
     RAISES (DataError): If a new file would replace a folder, or the other way round.
@@ -87,9 +86,8 @@ def write_folder(folder: Path, *, keep: Collection[str] = ()) -> Iterator[Path]:
 def read_folder(folder: Path, read: Callable[[Path], T]) -> T:
     """Read a folder that `write_folder` wrote, or writes at the same time.
 
-    read (Callable[[Path], T]): Called with the folder; again if it was changed while
-        it was read.
-    RETURNS (T): What it returns.
+    RETURNS (T): What `read` makes of the folder; it is called again if the folder was
+        changed in the meantime.
     """
     for _ in range(_N_READS):
         # What is being written may only be touched under a lock: it may be alive.

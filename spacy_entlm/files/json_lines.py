@@ -11,10 +11,9 @@ from .text import read_bytes, read_lines
 def load_object(
     line: Union[str, bytes], path: Path, number: int, *, form: str
 ) -> Dict[str, Any]:
-    """Read the object in a line.
+    """Read the object in a line. Where it stands, and the form of an object, are for
+    messages.
 
-    path (Path), number (int): Where it stands, for messages.
-    form (str): What an object looks like, for messages.
     RAISES (DataError): If the line is no JSON, or no object.
     """
     try:

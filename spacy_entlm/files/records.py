@@ -56,10 +56,8 @@ class Records(ExitStack):
 
 
 def read_records(path: Path, form: str, data: bytes) -> List[Record]:
-    """Read records, without their form.
+    """Read records from whole lines, without their form.
 
-    path (Path): The file, for messages. form (str): Their name and version.
-    data (bytes): Whole lines.
     RAISES (DataError): If a line is none of these records.
     """
     records = []

@@ -30,9 +30,7 @@ def unpacked_extension(path: Path) -> str:
 def find_part(folder: Path, stem: str, extensions: Iterable[str]) -> Optional[Path]:
     """Find the file of a folder that has a name, whatever its form.
 
-    stem (str): The name without its extension.
     extensions (Iterable[str]): Those that are read; each may be packed, too.
-    RETURNS (Optional[Path]): The file, None if there is none.
     RAISES (DataError): If there are several.
     """
     names = [f"{stem}{ext}{pack}" for ext in extensions for pack in ("", *PACKED)]

@@ -32,10 +32,9 @@ _JOINERS = frozenset("\u200c\u200d")
 class Entry(NamedTuple):
     """A name of a lexicon.
 
-    name (str): The name, as it is spelled. label (str): Its class.
-    weight (Optional[float]): How strongly the name stands for that class, 0 or more:
-        of several labels of a name the heaviest counts. None is as light as 0.
-    source (str): Where the name comes from, "" if that is not known.
+    weight: How strongly the name stands for its label, 0 or more: of several labels of
+        a name the heaviest counts. None is as light as 0.
+    source: Where the name comes from, "" if that is not known.
     """
 
     name: str
@@ -48,10 +47,9 @@ class Entry(NamedTuple):
 class LexiconReport:
     """Counts of what is left out of lexicons.
 
-    duplicates (int): Entries that repeat a name under the same label.
-    unmapped (Counter[str]): Entries whose type is not in the label map, per type.
-    left_out (Counter[str]): Other entries, per reason.
-    examples (dict[str, list[str]]): Per reason the first of these, with their lines.
+    duplicates: Entries that repeat a name under the same label.
+    unmapped: Per type, entries whose type is not in the label map.
+    left_out: Per reason, other entries; examples: the first of these, with their lines.
     """
 
     duplicates: int = 0
@@ -94,11 +92,8 @@ class LexiconReport:
 
 
 def clean_name(name: str) -> tuple[str, Optional[str]]:
-    """Tidy the blanks of a name, and say whether it can be used.
-
-    RETURNS (tuple[str, Optional[str]]): The name with single blanks and without
-        invisible marks, and why it is left out, None if it is not.
-    """
+    """The name with single blanks and without invisible marks, and why it is left out,
+    None if it is not."""
     # Nearly all names take this way; the test is one pass in C.
     if not name.isprintable() or "  " in name or name != name.strip():
         kinds = {char: unicodedata.category(char) for char in {*name} - _PLAIN_BLANKS}
@@ -118,11 +113,7 @@ def clean_name(name: str) -> tuple[str, Optional[str]]:
 
 def merge_entries(entries: Iterable[Entry], report: LexiconReport) -> list[Entry]:
     """Keep a name that comes more than once under a label once: the heaviest of them
-    and of equals the first.
-
-    report (LexiconReport): Gets the count of duplicates.
-    RETURNS (list[Entry]): The entries in the order in which the names first come.
-    """
+    and of equals the first, where the name first comes. The report counts others."""
     merged: dict[tuple[str, str], Entry] = {}
     for entry in entries:
         key = (entry.name, entry.label)
@@ -153,10 +144,7 @@ def find_ambiguous(entries: Iterable[Entry]) -> dict[str, list[str]]:
 
 
 def check_lexicon_extension(path: Path) -> None:
-    """Check that a lexicon of this name can be written.
-
-    RAISES (DataError): If it does not end in .jsonl, .jsonl.xz or .jsonl.gz.
-    """
+    """RAISES (DataError): If a name does not end in .jsonl, .jsonl.xz or .jsonl.gz."""
     if unpacked_extension(path) != ".jsonl":
         raise DataError(
             "a lexicon is written as JSON lines: end its name in .jsonl, .jsonl.xz or "

@@ -61,11 +61,8 @@ class _Name(NamedTuple):
 
 
 def encode(text: str, *, fold: bool) -> bytes:
-    """Write a text as the automaton reads it.
-
-    text (str): A name or a word. fold (bool): Whether case is disregarded.
-    RETURNS (bytes): Its atoms, each with an end mark; empty for blanks.
-    """
+    """A name or a word as the automaton reads it: its atoms, each with an end mark;
+    empty for blanks. fold (bool): Whether case is disregarded."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", text.translate(_PLAIN))
     atoms = _ATOM.findall(text.casefold() if fold else text)
@@ -84,15 +81,13 @@ class LexiconMatcher:
     is under several labels gets the heaviest; if none is heavier than the others, its
     words stay without a label, those of a shorter name inside it too.
 
-    entries (Iterable[Entry]): The lexicon.
     case (str): "exact": the text spells the name as the lexicon does. "lower": case is
         disregarded. "capitalised": case is disregarded, but the words in the text must
         be capitalised: each has a capital or has no case, except connecting words
         ("of", "de") after the first, and except where the text has the very spelling
         of a lexicon that writes this name with a capital.
-    min_length (int): Leave out names of fewer characters.
-    stop_words (Collection[str]): Leave out names that are one of these words, in any
-        case.
+    min_length (int), stop_words (Collection[str]): Leave out names of fewer characters,
+        and those that are one of these words, in any case.
     skip_initial (bool): Leave out single words at the start of a sentence, whose
         capital says nothing, unless a name of the same label comes right behind.
     RAISES (DataError): If the case rule is unknown, or no name is left.
@@ -126,7 +121,7 @@ class LexiconMatcher:
         self._automaton = BytesAhoCorasick(_END + key for key in groups)
 
     def __len__(self) -> int:
-        """Count the names; spellings that case does not make different count once."""
+        """Names; spellings that case does not make different count once."""
         return len(self._names)
 
     @property
@@ -225,7 +220,7 @@ def annotate(
 ) -> Iterator[tuple[Doc, Matches]]:
     """Set the entities of Docs to what a lexicon says, in place of those they have.
 
-    docs (Iterable[Doc]): Changed in place. matcher (LexiconMatcher): Finds the names.
+    docs (Iterable[Doc]): Changed in place.
     join (bool): Make one entity of neighbouring names of one label, as of a given name
         and a surname.
     open_ (bool): Leave other words that may be names without annotation: those with a

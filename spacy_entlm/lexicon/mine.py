@@ -49,7 +49,7 @@ def read_patterns(path: Path, lexicon: Sequence[Entry] = ()) -> NamePatterns:
 
     path (Path): JSON, {label: {"last": [words], "first": [words], "before": [words],
         "first_from": source}}: `first_from` takes the lexicon's names of a source.
-    lexicon (Sequence[Entry]): Names that are known.
+    lexicon: Names that are known.
     RAISES (DataError): If the file cannot be read, or says something else.
     """
     data = read_json(path)
@@ -93,14 +93,12 @@ def _find_problem(given: Any) -> Optional[str]:
 def mine_names(
     docs: Iterable[Doc], patterns: NamePatterns, stop_words: Collection[str] = ()
 ) -> list[Entry]:
-    """Find names in plain text.
+    """Find names in plain text, but not those that are known.
 
-    docs (Iterable[Doc]): The text. patterns (NamePatterns): How names look; names that
-        are known are not found again.
     stop_words (Collection[str]): In lower case; a name does not begin with one.
-    RETURNS (list[Entry]): In the order in which they first come, with the number of
-        places as weight. A name that is found under several labels has the one that
-        is clearly more frequent, else none.
+    RETURNS: In the order in which they first come, with the number of places as weight.
+        A name that is found under several labels has the one that is clearly more
+        frequent, else none.
     """
     counts: dict[str, Counter] = defaultdict(Counter)
     for doc in docs:

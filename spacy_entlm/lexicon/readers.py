@@ -48,13 +48,11 @@ def read_lexicon(
     """Read a lexicon of JSON lines {"name", "label", "weight"?, "source"?}, patterns of
     spaCy's entity ruler, TSV, CSV or a plain list, packed (.xz, .gz) or not.
 
-    format (Optional[str]): "jsonl", "tsv", "csv" or "list"; "auto" or None tells it
-        from the extension.
-    label (Optional[str]): The label of names that have none, as in a plain list.
-    label_map (Optional[Mapping[str, str]]): Type in the file -> label; entries of
-        other types are left out and counted. None: the types are the labels.
-    RETURNS (tuple[list[Entry], LexiconReport]): Entries without duplicates, in the
-        order of the file, and the counts of what is left out.
+    format: "jsonl", "tsv", "csv" or "list"; "auto" or None: the extension tells.
+    label: The label of names that have none, as in a plain list.
+    label_map: Type in the file -> label; entries of other types are left out and
+        counted. None: the types are the labels.
+    RETURNS: Entries without duplicates, in the order of the file, and the counts.
     RAISES (DataError): If the file cannot be read or holds no name that can be used.
     """
     path = Path(path)

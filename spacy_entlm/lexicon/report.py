@@ -19,10 +19,9 @@ _N_AMBIGUOUS_SHOWN = 10
 class MatchReport:
     """Counts of what was matched.
 
-    docs (int): Texts, mostly sentences. matched_docs (int): Those with a match.
-    words (int): Words in all of them. labels (Counter[str]): Matches per label.
-    names (Counter[tuple[str, str]]): Matches per name and label.
-    ambiguous (Counter[str]): Places of names under several labels of equal weight.
+    docs, words: Of all texts; matched_docs: Those with a match.
+    labels: Matches per label; names: per name and label.
+    ambiguous: Places of names under several labels of equal weight.
     """
 
     docs: int = 0
@@ -75,8 +74,8 @@ def score_words(pairs: Iterable[tuple[Doc, Doc]]) -> dict[str, PRFScore]:
     entity that is wrong, yet the word is right, and words are what label words are
     searched in.
 
-    pairs (Iterable[tuple[Doc, Doc]]): Docs with matches, and Docs of the same words
-        with the gold entities; words without annotation do not count.
+    pairs: Docs with matches, and Docs of the same words with the gold entities; words
+        without annotation do not count.
     """
     scores: dict[str, PRFScore] = defaultdict(PRFScore)
     for found, gold in pairs:

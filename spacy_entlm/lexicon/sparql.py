@@ -10,7 +10,7 @@ from contextlib import suppress
 from email.utils import mktime_tz, parsedate_tz
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 from ..about import __version__
 from ..files.errors import DataError
@@ -34,32 +34,28 @@ Row = dict[str, str]
 
 
 class EndpointError(DataError):
-    """The endpoint gave no answer that can be used."""
+    """The endpoint gave no answer that can be used.
+
+    wait (Optional[float]): Seconds until the query may be sent again; None: never.
+    """
+
+    def __init__(self, message: str, *, wait: Optional[float] = None) -> None:
+        super().__init__(message)
+        self.wait = wait
 
 
 class QueryTooLarge(EndpointError):
     """The endpoint lacks the time, or we the space: a smaller query may do."""
 
 
-class _TryAgain(Exception):
-    """One attempt failed: the message, seconds that the endpoint asks to wait, and
-    whether a smaller query may do."""
-
-    def __init__(self, message: str, wait: float, too_large: bool) -> None:
-        super().__init__(message)
-        self.wait, self.too_large = wait, too_large
-
-
 class SparqlClient:
     """Sends queries, patiently, and remembers the answers.
 
-    endpoint (str): Address that takes SPARQL queries by POST.
-    cache (Path): Folder of the answers, one file each; made if it is missing.
-    timeout (float): Seconds until an answer must be there as a whole.
-    attempts (int): How often a query is sent at most, with waits of 1, 2, 4, ...
-        seconds, or longer ones if the endpoint asks for them.
-    user_agent (str): What we call ourselves.
-    sleep (Callable[[float], None]): Waits; tests put another in its place.
+    endpoint: Address that takes SPARQL queries by POST.
+    cache: Folder of the answers, one file each; made if it is missing.
+    timeout: Seconds until an answer must be there as a whole.
+    attempts: How often a query is sent at most, with waits of 1, 2, 4, ... seconds, or
+        longer ones if the endpoint asks for them.
     RAISES (DataError): If the packages of the extra "wikidata" are missing.
     """
 
@@ -75,14 +71,12 @@ class SparqlClient:
     ) -> None:
         try:
             import httpx
-            from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
+            from tenacity import Retrying, retry_if_exception, stop_after_attempt
         except ImportError as error:
             raise DataError(
                 f"cannot ask Wikidata ({error}): pip install httpx tenacity"
             ) from error
-        self.endpoint = endpoint
-        self.cache = cache
-        self.timeout = timeout
+        self.endpoint, self.cache, self.timeout = endpoint, cache, timeout
         accept = "application/sparql-results+json"
         self._client = partial(
             httpx.AsyncClient,
@@ -93,7 +87,7 @@ class SparqlClient:
         )
         self._attempts = max(1, attempts)
         self._patiently = Retrying(
-            retry=retry_if_exception_type(_TryAgain),
+            retry=retry_if_exception(lambda e: getattr(e, "wait", None) is not None),
             stop=stop_after_attempt(self._attempts),
             wait=_seconds_to_wait,
             sleep=sleep,
@@ -115,11 +109,11 @@ class SparqlClient:
             return [row for _, row in read_objects(path, form="row")]
         try:
             rows = self._patiently(self._send, query)
-        except _TryAgain as error:
-            kind = QueryTooLarge if error.too_large else EndpointError
-            raise kind(
-                f"{self.endpoint} failed {self._attempts} times, last: {error}"
-            ) from error
+        except EndpointError as error:
+            if error.wait is None:
+                raise
+            problem = f"{self.endpoint} failed {self._attempts} times, last: {error}"
+            raise type(error)(problem) from error
         with write_file(path) as temporary, open_packed(temporary) as file_:
             file_.write(b"".join(map(dump_line, rows)))
         return rows
@@ -140,11 +134,12 @@ class SparqlClient:
         try:
             response, body = asyncio.run(answer)
         except (httpx.TimeoutException, asyncio.TimeoutError) as error:
-            raise _TryAgain("no answer in time", 0.0, True) from error
+            raise QueryTooLarge("no answer in time", wait=0.0) from error
         except httpx.TransportError as error:
             # An answer that breaks off is what a server leaves whose time is up.
             broken = isinstance(error, (httpx.RemoteProtocolError, httpx.ReadError))
-            raise _TryAgain(f"{type(error).__name__}: {error}", 0.0, broken) from error
+            kind = QueryTooLarge if broken else EndpointError
+            raise kind(f"{type(error).__name__}: {error}", wait=0.0) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise EndpointError(
                 f"{self.endpoint} cannot be asked ({error}): check --endpoint"
@@ -169,7 +164,7 @@ class SparqlClient:
                     )
         return response, bytes(body)
 
-    def _refused(self, response: Any, text: str) -> Exception:
+    def _refused(self, response: Any, text: str) -> EndpointError:
         said = f"status {response.status_code}: {_shorten(text)}"
         if _SERVER_TIMEOUT in text:
             return QueryTooLarge(f"{self.endpoint} ran out of time ({said})")
@@ -181,7 +176,8 @@ class SparqlClient:
                 f"{self.endpoint} asks to wait {wait:,.0f} seconds ({said}): run the "
                 "command again after that"
             )
-        return _TryAgain(said, wait, response.status_code == _GATEWAY_TIMEOUT)
+        is_late = response.status_code == _GATEWAY_TIMEOUT
+        return (QueryTooLarge if is_late else EndpointError)(said, wait=wait)
 
     def _parse(self, text: str, content_type: str) -> list[Row]:
         if "html" in content_type or re.match(r"\s*<", text):
@@ -195,7 +191,7 @@ class SparqlClient:
                     f"{self.endpoint} ran out of time in the middle of its answer"
                 ) from error
             message = f"the answer breaks after {len(text):,} characters ({error})"
-            raise _TryAgain(message, 0.0, True) from error
+            raise QueryTooLarge(message, wait=0.0) from error
         try:
             return [
                 {variable: _whole(cell["value"]) for variable, cell in binding.items()}

@@ -24,10 +24,8 @@ def subsample(
     fraction (float): Above 0 and up to 1.
     by (str): "frequency": the names that come most often, equal ones in an order
         drawn with the seed; "random": any.
-    counts (Optional[Mapping[str, int]]): Name -> how often it comes, from
-        count_names; None: the weights of the entries are taken for it.
-    RETURNS (list[Entry]): The names kept, in the order of the lexicon; the same ones
-        for the same seed.
+    counts: Name -> how often it comes, from count_names; None: its weight.
+    RETURNS: The names kept, in the order of the lexicon; the same ones for a seed.
     RAISES (DataError): If fraction or by are out of range, or there is nothing to
         tell frequencies from.
     """
@@ -61,8 +59,8 @@ def count_names(
 ) -> dict[str, int]:
     """Count how often the names of a lexicon are matched in texts.
 
-    RETURNS (dict[str, int]): Name -> count; names that differ only in what the case
-        rule disregards have the same count. Those that do not come are not in it.
+    RETURNS: Name -> count; names that differ only in what the case rule disregards have
+        the same count. Those that do not come are not in it.
     """
     matcher = LexiconMatcher(entries, case=case)
     fold = case != EXACT

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Iterator, Optional, Sequence
 
-from ..files.errors import DataError
+from ..files.errors import DataError, located
 from ..files.json_lines import read_json
 from .entries import Entry, LexiconReport, clean_name
 from .labels import check_label
@@ -76,10 +76,9 @@ class WikidataClass:
 class WikidataSettings:
     """What is fetched of each class.
 
-    languages (Sequence[str]): Of the names. page_size (int): Items a page.
-    paging (str): "slice": by Blazegraph's slice service, as fast for the last page of
+    languages: Of the names. page_size: Items a page. limit: Items a class, None: all.
+    paging: "slice": by Blazegraph's slice service, as fast for the last page of
         millions as for the first; "offset": by LIMIT and OFFSET, as any endpoint can.
-    limit (Optional[int]): Items a class at most, None: all.
     """
 
     languages: Sequence[str] = LANGUAGES
@@ -110,12 +109,10 @@ def read_config(path: Path) -> list[WikidataClass]:
     """
     config = read_json(path)
     classes = []
-    try:
+    with located(path):
         for label, values in config.items() if isinstance(config, dict) else ():
             for value in values if isinstance(values, list) else [values]:
                 classes.append(_parse_class(check_label(label), value))
-    except DataError as error:
-        raise DataError(str(error), path=path) from error
     if not classes:
         raise DataError('names no class: write {"PER": ["Q5"], ...}', path=path)
     return classes
@@ -212,7 +209,6 @@ def read_page(
     """Read the names in the rows of a page, weighed by the fame of their items.
 
     min_sitelinks (int): Leave out items that fewer wikis have a page about.
-    report (LexiconReport): Gets the counts of what is left out.
     RAISES (EndpointError): If a number of sitelinks is none.
     """
     for row in rows:

@@ -32,6 +32,7 @@ from ..decoding.types import LabelScores
 from ..label_words.rows import Rows
 from .batches import Batch, iter_batches
 from .label_scores import WordScores
+from .objective import label_cross_entropy
 from .precision import DTYPES
 from .shim import Inputs, MaskedLMShim
 from .types import NONE, PieceFeatures, PieceGradient
@@ -200,8 +201,7 @@ class MaskedLMModel:
         """Features of words, those of their first pieces, without gradients.
 
         wanted: bool (n_words), words that are read; None: all. Words without a piece
-            are left out.
-        max_batch_pieces (Optional[int]): In place of the config's.
+            are left out. max_batch_pieces (Optional[int]): In place of the config's.
         """
         windows = self.windows(docs)
         if wanted is not None:
@@ -242,14 +242,29 @@ class MaskedLMModel:
         parts = [self.shim.features(batch) for batch in inputs]
         return torch.cat([self._no_features(), *parts])
 
-    def spread(
-        self, gradient: PieceGradient, rows: numpy.ndarray, pieces: PieceFeatures
-    ) -> PieceGradient:
-        """The gradient of all pieces, where only some carry a loss: `rows`, int64 (n),
-        each of which has a row of the gradient's features."""
+    def cross_entropy(
+        self,
+        pieces: PieceFeatures,
+        rows: numpy.ndarray,
+        targets: numpy.ndarray,
+        dtype: torch.dtype = torch.float32,
+    ) -> Tuple[float, PieceGradient]:
+        """`label_cross_entropy` where only some pieces carry a loss.
+
+        rows: int64 (n), these pieces; targets: int64 (n), theirs.
+        RETURNS: mean loss of these, and the gradient of its sum, of all pieces.
+        """
+        index = self.to_device(rows)
+        loss, gradient = label_cross_entropy(
+            pieces.features[index],
+            self.to_device(targets),
+            self.vocabulary,
+            self.network.label_rows,
+            dtype=dtype,
+        )
         features = torch.zeros_like(pieces.features)
-        features.index_copy_(0, self.to_device(rows), gradient.features)
-        return replace(gradient, features=features)
+        features.index_copy_(0, index, gradient.features)
+        return mean_loss(loss, gradient), replace(gradient, features=features)
 
     def _training_inputs(self, windows: Windows) -> Tuple[List[Inputs], numpy.ndarray]:
         """What the network reads, and the rows in `Windows` of the pieces that it gives
@@ -303,7 +318,7 @@ def get_label_model(model: Model) -> Any:
     )
 
 
-def init(model: Model, X: Optional[List[Doc]] = None, Y: Any = None) -> None:
+def init(model: Model, X: Any = None, Y: Any = None) -> None:
     """Load the backbone afresh, without classes."""
     get_label_model(model).load_backbone()
 

@@ -23,7 +23,7 @@ from .base import (
 )
 from .label_scores import score_words
 from .network import EntLMNetwork, read_learned_rows
-from .objective import distillation_loss, label_cross_entropy
+from .objective import distillation_loss
 from .types import NO_TARGET, PieceFeatures, PieceGradient
 from .windows import doc_spans
 
@@ -129,11 +129,8 @@ class EntLMModel(MaskedLMModel):
         return list(tokenizer.convert_ids_to_tokens(word_pieces(word, tokenizer)))
 
     def score(self, pieces: PieceFeatures, **settings: Any) -> LabelScores:
-        """Scores of words (paper, Eq. 4).
-
-        pieces (PieceFeatures): From `model.predict(docs)`.
-        settings (Any): Those of `score_words`.
-        """
+        """Scores of the words that `model.predict` read (paper, Eq. 4), with the
+        settings of `score_words`."""
         scores = score_words(
             pieces.features,
             self.to_device(pieces.piece_ids),
@@ -161,22 +158,14 @@ class EntLMModel(MaskedLMModel):
         rows = numpy.flatnonzero(clear)
         n_vocab = len(self.vocabulary)
         ids = numpy.where(targets >= 0, n_vocab + targets, pieces.piece_ids)
-        loss, gradient = label_cross_entropy(
-            pieces.features[self.to_device(rows)],
-            self.to_device(ids[rows]),
-            self.vocabulary,
-            self.network.label_rows,
-            dtype=self._objective_dtype,
-        )
-        return mean_loss(loss, gradient), self.spread(gradient, rows, pieces)
+        return self.cross_entropy(pieces, rows, ids[rows], self._objective_dtype)
 
     def rehearsal_loss(
         self, teacher: "EntLMModel", docs: List[Doc], pieces: PieceFeatures
     ) -> Tuple[float, PieceGradient]:
         """Cross-entropy against the softmax of an earlier model over the same pieces.
 
-        teacher (EntLMModel): The earlier model, with the same backbone.
-        pieces (PieceFeatures): Of the Docs, as in `loss`.
+        teacher (EntLMModel): With the same backbone. pieces: Of the Docs, as in `loss`.
         RETURNS: mean loss per piece, and the gradient of its sum.
         """
         features = (pieces.features, teacher.same_pieces(docs))

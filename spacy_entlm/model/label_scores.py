@@ -16,8 +16,6 @@ from ..label_words.rows import Rows
 
 # A word's own piece must win by more than rounding.
 MARGIN = 1e-3
-# Words that are compared with their own pieces at once.
-COMPARED_WORDS = 8192
 # Words that are scored at once, against so many rows of the vocabulary on a CPU: with
 # half the words, or all rows, it takes half as long again (docs/architecture.md).
 BLOCK_WORDS = 512
@@ -70,15 +68,14 @@ def score_words(
     margin = MARGIN
     if need_probs:
         margin -= math.log(probability_floor) if probability_floor else -math.inf
-    parts = (part.split(COMPARED_WORDS) for part in (features, piece_ids, words))
-    for x, ids, index in zip(*parts):
-        label = labels.scores(x) + label_bias
-        if margin < math.inf:
-            left = rows_where(label.amax(1) > _own_scores(x, ids, vocabulary) - margin)
-            x, label, index = x[left], label[left], index[left]
-        blocks = (part.split(BLOCK_WORDS) for part in (x, label, index))
-        for x_block, label_block, word_block in zip(*blocks):
-            _score_block(scores, x_block, label_block, word_block, vocabulary)
+    label = labels.scores(features) + label_bias
+    if margin < math.inf:
+        own = _own_scores(features, piece_ids, vocabulary)
+        left = rows_where(label.amax(1) > own - margin)
+        features, label, words = features[left], label[left], words[left]
+    parts = (part.split(BLOCK_WORDS) for part in (features, label, words))
+    for x, label_block, index in zip(*parts):
+        _score_block(scores, x, label_block, index, vocabulary)
     return scores
 
 

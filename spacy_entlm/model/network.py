@@ -72,11 +72,12 @@ def add_gradient(parameter: torch.Tensor, gradient: torch.Tensor) -> None:
 
 
 class LabelNetwork(torch.nn.Module):
-    """A masked LM with one row for each label. A subclass has `forward`, the rows that
-    stand for no label as `vocabulary`, and `save_rows` and `load_rows`, for the files
-    beside the masked LM's."""
+    """A masked LM with one row for each label. A subclass has `read`, which `forward`
+    calls for one piece or more, the rows that stand for no label as `vocabulary`, and
+    `save_rows` and `load_rows`, for the files beside the masked LM's."""
 
     vocabulary: Any
+    read: Callable[..., torch.Tensor]
     save_rows: Callable[[Path], None]
     load_rows: Callable[[Path], None]
 
@@ -89,6 +90,22 @@ class LabelNetwork(torch.nn.Module):
     def tokenizer(self) -> Any:
         """The fast tokenizer."""
         return self.masked_lm.tokenizer
+
+    def forward(
+        self,
+        input_ids: torch.Tensor,
+        attention_mask: torch.Tensor,
+        positions: torch.Tensor,
+    ) -> torch.Tensor:
+        """Features of chosen pieces.
+
+        input_ids, attention_mask: int64 (n_windows, longest).
+        positions: int64 (n), rows of the flattened windows.
+        RETURNS: float32 (n, width).
+        """
+        if not len(positions):
+            return self.no_features()
+        return self.read(input_ids, attention_mask, positions)
 
     @property
     def label_rows(self) -> Rows:
@@ -108,7 +125,6 @@ class LabelNetwork(torch.nn.Module):
     def load(cls, folder: Path, **configs: Optional[Dict[str, Any]]) -> Any:
         """Read what `save` wrote.
 
-        folder (Path): The folder.
         transformer_config, tokenizer_config (Optional[Dict[str, Any]]): Replace
             settings of the saved configurations.
         RAISES (BackboneError, LabelWordError): If a file is missing or broken, or
@@ -130,22 +146,11 @@ class EntLMNetwork(LabelNetwork):
         super().__init__(masked_lm)
         self.label_words: LabelWords = {}
 
-    def forward(
-        self,
-        input_ids: torch.Tensor,
-        attention_mask: torch.Tensor,
-        positions: torch.Tensor,
+    def read(
+        self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor
     ) -> torch.Tensor:
-        """Features of chosen pieces.
-
-        input_ids, attention_mask: int64 (n_windows, longest).
-        positions: int64 (n), rows of the flattened windows.
-        RETURNS: float32 (n, width).
-        """
-        if not len(positions):
-            return self.no_features()
-        features = self.masked_lm(input_ids, attention_mask, positions=positions)
-        return features.float()
+        """What the masked LM's head multiplies with the output matrix."""
+        return self.masked_lm(ids, mask, positions=positions).float()
 
     @property
     def vocabulary(self) -> Rows:
@@ -167,7 +172,9 @@ class EntLMNetwork(LabelNetwork):
         RAISES (LabelWordError): If a class has no usable word; then none is added.
         """
         new = check_label_words(label_words, tags=False)
-        pieces = label_word_pieces(new, self.tokenizer, multi_piece=multi_piece)
+        pieces = label_word_pieces(
+            new, self.masked_lm.tokenizer, multi_piece=multi_piece
+        )
         for label, words in pieces.items():
             row, bias = initial_row(self.vocabulary, words, mean_bias=mean_bias)
             given = (rows or {}).get(label)

@@ -6,7 +6,7 @@ scored against the vocabulary in blocks, so that no more than one block's scores
 ever held. Nothing here touches a parameter: gradients are new tensors.
 """
 
-from typing import Callable, Optional, Tuple
+from typing import Callable, Tuple
 
 import torch
 
@@ -102,8 +102,9 @@ def _in_blocks(
 ) -> Tuple[torch.Tensor, PieceGradient]:
     weight = vocabulary.weight.detach().to(dtype)
     bias = None if vocabulary.bias is None else vocabulary.bias.detach()
-    d_vocabulary, d_labels = _RowsGradient(vocabulary), _RowsGradient(labels)
     d_features = torch.empty_like(features)
+    both = (vocabulary, labels)
+    d_rows = [(torch.zeros_like(x.weight), x.weight.new_zeros(len(x))) for x in both]
     loss = features.new_zeros(())
     for start in range(0, len(features), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
@@ -114,36 +115,12 @@ def _in_blocks(
         label = labels.scores(x)
         loss += block_loss(block, vocab, label)
         d_features[block] = (vocab.to(dtype) @ weight).float() + label @ labels.weight
-        d_vocabulary.add(vocab, x)
-        d_labels.add(label, x)
-    gradients = (d_features, d_vocabulary.total(), d_labels.total())
-    return loss, PieceGradient(*gradients, n_pieces=len(features))
-
-
-class _RowsGradient:
-    """The gradient of rows, from those of their scores; a sum over blocks: float32."""
-
-    def __init__(self, rows: Rows):
-        self._rows = rows
-        self._weight: Optional[torch.Tensor] = None
-        self._bias: Optional[torch.Tensor] = None
-
-    def add(self, d_scores: torch.Tensor, x: torch.Tensor) -> None:
-        """Add a block. d_scores: (n, n_rows); x: (n, width)."""
-        # A matrix of zeros to add to would be one pass more.
-        if self._weight is None or self._bias is None:
-            self._weight, self._bias = d_scores.T @ x, d_scores.sum(0)
-        else:
-            self._weight.addmm_(d_scores.T, x)
-            self._bias += d_scores.sum(0)
-
-    def total(self) -> Rows:
-        """The gradients of weight and bias."""
-        weight, bias = self._weight, self._bias
-        if weight is None:
-            weight = torch.zeros_like(self._rows.weight)
-            bias = weight.new_zeros(len(weight))
-        return Rows(weight, None if self._rows.bias is None else bias)
+        for (d_weight, d_bias), d_scores in zip(d_rows, (vocab, label)):
+            d_weight.addmm_(d_scores.T, x)
+            d_bias += d_scores.sum(0)
+    (d_weight, d_bias), d_labels = d_rows
+    d_vocabulary = Rows(d_weight, None if bias is None else d_bias)
+    return loss, PieceGradient(d_features, d_vocabulary, Rows(*d_labels), len(features))
 
 
 def _softmax_(vocab: torch.Tensor, label: torch.Tensor) -> torch.Tensor:

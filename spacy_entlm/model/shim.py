@@ -4,7 +4,7 @@ import contextlib
 import os
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, cast
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import torch
 from thinc.api import Optimizer, PyTorchGradScaler, PyTorchShim
@@ -43,15 +43,9 @@ class MaskedLMShim(PyTorchShim):
     ):
         """load (Callable[[Path], Module]): Reads what the module's `save` wrote. The
         other settings are those of `spacy-entlm.EntLM.v1`."""
-        super().__init__(
-            None,
-            mixed_precision=mixed_precision,
-            grad_scaler=PyTorchGradScaler(mixed_precision),
-            serialize_model=serialize_network,
-            deserialize_model=None,
-        )
+        scaler = PyTorchGradScaler(mixed_precision)
+        super().__init__(None, mixed_precision=mixed_precision, grad_scaler=scaler)
         self._load = load
-        self._deserialize_model = self._deserialize
         self._precision = precision
         self._n_pieces = 0
         self._n_forks = _n_forks
@@ -147,11 +141,8 @@ class MaskedLMShim(PyTorchShim):
         self._n_pieces += gradient.n_pieces
 
     def finish_update(self, optimizer: Optimizer) -> None:
-        """Divide by the number of pieces, clip, and let the optimizer step.
-
-        optimizer (Optimizer): Called with Thinc arrays that share the parameters'
-            memory (numpy, or cupy through DLPack).
-        """
+        """Divide by the number of pieces, clip, and let the optimizer step: it gets
+        arrays that share the parameters' memory (numpy, or cupy through DLPack)."""
         if self._model is None:
             return
         named = self._model.named_parameters()
@@ -161,10 +152,7 @@ class MaskedLMShim(PyTorchShim):
         if self._n_pieces and gradients and not overflow:
             _average_and_clip(gradients, self._n_pieces)
             for name, parameter in parameters.items():
-                arrays: List[Any] = [
-                    torch2xp(parameter.detach()),
-                    torch2xp(cast(torch.Tensor, parameter.grad)),
-                ]
+                arrays: Any = map(torch2xp, (parameter.detach(), parameter.grad))
                 weights, _ = optimizer((self.id, name), *arrays)
                 _take_weights(parameter, weights)
         if self.scales_gradients:
@@ -180,11 +168,8 @@ class MaskedLMShim(PyTorchShim):
 
     @contextlib.contextmanager
     def use_params(self, params: Dict[Any, FloatsXd]) -> Iterator[None]:
-        """Let other parameters take the place of the network's for a while.
-
-        params (Dict[Tuple[int, str], FloatsXd]): By the keys that the optimizer sees:
-            its averages. Parameters that are not among them stay.
-        """
+        """Let other parameters take the place of the network's for a while, as the
+        optimizer's averages, which have its keys (int, str). Others stay."""
         named = {} if self._model is None else dict(self._model.named_parameters())
         others = {n: params[(self.id, n)] for n in named if (self.id, n) in params}
         backup = {name: named[name].detach().clone() for name in others}
@@ -230,13 +215,14 @@ class MaskedLMShim(PyTorchShim):
             self.set_network(self._load(folder))
         return self
 
-    def _deserialize(self, _: Any, data: bytes, device: torch.device) -> Any:
-        return unpack_folder(data, self._load).to(device) if data else None
+    def to_bytes(self) -> bytes:
+        """The module's files as one message; empty if there is no module."""
+        return b"" if self._model is None else pack_folder(self._model.save)
 
-
-def serialize_network(network: Optional[Any]) -> bytes:
-    """The module's files as one message; empty if there is no module."""
-    return b"" if network is None else pack_folder(network.save)
+    def from_bytes(self, data: bytes) -> "MaskedLMShim":
+        """Read what `to_bytes` wrote."""
+        self.set_network(unpack_folder(data, self._load) if data else None)
+        return self
 
 
 def _average_and_clip(gradients: List[torch.Tensor], n_pieces: int) -> None:

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 SpanGetter = Callable[[Iterable[Doc]], List[List[Span]]]
-# Words that are tokenised in one go: bounds the memory that the tokenizer takes for a
-# long document. Cuts fall on spaces, so no piece is changed by them.
-CHUNK_WORDS = 2000
 # Of a window without a stride of its own, the part by which the next one moves on.
 DEFAULT_STRIDE = 0.75
 
@@ -136,10 +133,11 @@ def get_windows(
     n_cut = 0
     offset = 0
     for doc, spans in zip(docs, get_spans(docs)):
-        text, token_chars = doc.text, _token_chars(doc)
+        # Where each token begins and ends in doc.text.
+        token_chars = doc.to_array([IDX, LENGTH]).astype("int64").reshape(-1, 2)
+        token_chars[:, 1] += token_chars[:, 0]
         for span in spans:
-            words = (span.start, span.end)
-            ids, first, last = _span_pieces(words, text, token_chars, tokenizer)
+            ids, first, last = _span_pieces(span, token_chars, tokenizer)
             ids, first, last, cut = _cut_tails(ids, first, last, layout.longest_word)
             n_cut += sum(not doc[word].is_space for word in cut.tolist() if word >= 0)
             first, last = _shift(first, offset), _shift(last, offset)
@@ -152,50 +150,14 @@ def get_windows(
     return _join(parts, best_window, lengths, layout, n_cut)
 
 
-def _token_chars(doc: Doc) -> numpy.ndarray:
-    """int64 (n_tokens, 2): where each token begins and ends in doc.text."""
-    chars = doc.to_array([IDX, LENGTH]).astype("int64").reshape(-1, 2)
-    chars[:, 1] += chars[:, 0]
-    return chars
-
-
 def _span_pieces(
-    span: Tuple[int, int],
-    text: str,
-    token_chars: numpy.ndarray,
-    tokenizer: "Tokenizer",
+    span: Span, token_chars: numpy.ndarray, tokenizer: "Tokenizer"
 ) -> Tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
     """Piece ids of a span of tokens; the words of their first and last characters."""
-    parts = []
-    for start, end in _chunks(span, token_chars):
-        encoding = tokenizer.encode(text[start:end], add_special_tokens=False)
-        ids = numpy.array(encoding.ids, dtype="int64")
-        chars = numpy.array(encoding.offsets, dtype="int64").reshape(-1, 2) + start
-        parts.append((ids, *_words_of(chars, token_chars)))
-    empty = numpy.zeros(0, dtype="int64")
-    ids, first, last = map(numpy.concatenate, zip((empty, empty, empty), *parts))
-    return ids, first, last
-
-
-def _chunks(
-    span: Tuple[int, int], token_chars: numpy.ndarray
-) -> Iterator[Tuple[int, int]]:
-    """Character bounds of stretches of text of about CHUNK_WORDS words each.
-
-    A cut falls before a space (if one comes within CHUNK_WORDS more words), so that
-    no piece is cut and the space goes with the next word, where some tokenizers
-    count it."""
-    start, end = span
-    while start < end:
-        cut = min(start + CHUNK_WORDS, end)
-        limit = min(cut + CHUNK_WORDS, end)
-        while cut < limit and token_chars[cut, 0] == token_chars[cut - 1, 1]:
-            cut += 1
-        # The stretch begins where the one before ended, with the space between.
-        first = start == span[0]
-        begin = token_chars[start, 0] if first else token_chars[start - 1, 1]
-        yield int(begin), int(token_chars[cut - 1, 1])
-        start = cut
+    encoding = tokenizer.encode(span.text, add_special_tokens=False)
+    ids = numpy.array(encoding.ids, dtype="int64")
+    chars = numpy.array(encoding.offsets, dtype="int64").reshape(-1, 2)
+    return (ids, *_words_of(chars + span.start_char, token_chars))
 
 
 def _words_of(

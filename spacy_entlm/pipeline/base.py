@@ -2,6 +2,7 @@
 
 import contextlib
 from functools import partial
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
@@ -48,7 +49,8 @@ COMMON_CONFIG: Dict[str, Any] = {
     "overwrite": True,
     "scorer": {"@scorers": "spacy.ner_scorer.v1"},
 }
-# Words whose features are held together in prediction: bounds the memory.
+# Words whose features are held together in prediction, next to those of one Doc more:
+# bounds the memory.
 MOST_WORDS = 2**15
 
 
@@ -73,11 +75,8 @@ class MaskedLMNER(TrainablePipe):
     ) -> None:
         """vocab (Vocab): The shared vocabulary. The others are those of the factories.
         RAISES (ValueError): If a setting has no such value."""
-        self.vocab = vocab
-        self.model = model
-        self.name = name
-        self.decoder = decoder
-        self.scorer = scorer
+        self.vocab, self.model, self.name = vocab, model, name
+        self.decoder, self.scorer = decoder, scorer
         self.cfg: Dict[str, Any] = {
             "spans_key": spans_key,
             "annotate_ents": annotate_ents,
@@ -94,7 +93,7 @@ class MaskedLMNER(TrainablePipe):
 
     @property
     def label_model(self) -> Any:
-        """The methods of the model that the component calls (LabelModel)."""
+        """What the component calls of its model (MaskedLMModel)."""
         return get_label_model(self.model)
 
     @property
@@ -127,20 +126,21 @@ class MaskedLMNER(TrainablePipe):
         return None if key is None else key.replace(NAME_FIELD, self.name)
 
     def predict(self, docs: Iterable[Doc]) -> List[DocEntities]:
-        """Find the entities of some Docs, which are not changed.
+        """Find the entities of Docs, one result each; they are not changed.
 
-        RETURNS (List[DocEntities]): One for each Doc.
         RAISES (ValueError): If the component was neither trained nor loaded.
         """
+        docs = list(docs)
+        starts = accumulate(map(len, docs), initial=0)
         found: List[DocEntities] = []
-        for group in _groups(list(docs)):
+        for _, pairs in groupby(zip(docs, starts), lambda pair: pair[1] // MOST_WORDS):
+            group = [doc for doc, _ in pairs]
             found += self.decoder(self.score_words(group), group)
         return found
 
     def score_words(self, docs: List[Doc]) -> LabelScores:
-        """What the decoder gets to see of some Docs, which are not changed.
+        """What the decoder gets to see of all words of some Docs.
 
-        RETURNS (LabelScores): Of all their words.
         RAISES (ValueError): If the component was neither trained nor loaded.
         """
         if not self.is_initialized:
@@ -172,10 +172,7 @@ class MaskedLMNER(TrainablePipe):
     def set_annotations(
         self, docs: Iterable[Doc], entities: Iterable[DocEntities]
     ) -> None:
-        """Set `doc.ents` and the span group.
-
-        entities (Iterable[DocEntities]): From `predict`.
-        """
+        """Set `doc.ents` and the span group to what `predict` found."""
         labels = self.labels  # as text: a Doc may have another vocabulary than we
         key = self.spans_key
         for doc, found in zip(docs, entities):
@@ -208,8 +205,7 @@ class MaskedLMNER(TrainablePipe):
         drop (float): Has no effect: the backbone brings its own dropout.
         sgd (Optional[Optimizer]): If given, parameters are updated at once; if not,
             gradients add up until `finish_update`, as if in one larger batch.
-        losses (Optional[Dict[str, float]]): The mean loss per piece is added.
-        RETURNS (Dict[str, float]): The losses.
+        losses (Optional[Dict[str, float]]): The mean loss per piece is added; returned.
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
@@ -242,8 +238,8 @@ class MaskedLMNER(TrainablePipe):
         """Loss and gradient; nothing is changed.
 
         pieces (PieceFeatures): From `model.begin_update`.
-        RETURNS (Tuple[float, PieceGradient]): Mean loss per piece, and the gradient of
-            its sum. Words whose annotation is missing or misaligned carry none.
+        RETURNS: Mean loss per piece, and the gradient of its sum. Words whose
+            annotation is missing or misaligned carry none.
         RAISES (ValueError): If an entity's label is none of the classes.
         """
         targets = word_targets(examples, self.labels, self.name)
@@ -251,7 +247,7 @@ class MaskedLMNER(TrainablePipe):
         return model.loss(pieces, targets)
 
     def _add_label(self, label: str, words: List[str]) -> int:
-        """RETURNS (int): 1, or 0 if the class is there already."""
+        """As the `add_label` of a component."""
         if not isinstance(label, str):
             raise ValueError(Errors.E187)
         if label in self.labels:
@@ -331,17 +327,3 @@ def filter_spans(spans: List[Span], kept: Iterable[Span]) -> List[Span]:
     taken = {i for ent in kept for i in range(ent.start, ent.end)}
     free = [ent for ent in spans if taken.isdisjoint(range(ent.start, ent.end))]
     return sorted([*kept, *free], key=lambda ent: ent.start)
-
-
-def _groups(docs: List[Doc]) -> Iterator[List[Doc]]:
-    """Docs in groups of at most MOST_WORDS words, or of one Doc, in their order."""
-    group: List[Doc] = []
-    n_words = 0
-    for doc in docs:
-        if group and n_words + len(doc) > MOST_WORDS:
-            yield group
-            group, n_words = [], 0
-        group.append(doc)
-        n_words += len(doc)
-    if group:
-        yield group

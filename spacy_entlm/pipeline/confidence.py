@@ -8,7 +8,6 @@ from spacy.tokens import Span
 def confidence(ent: Span, spans_key: Optional[str] = None) -> Optional[float]:
     """The confidence of an entity.
 
-    ent (Span): One of `doc.ents`, or any span of its Doc.
     spans_key (Optional[str]): The span group in which a component notes its entities;
         None: any that holds confidences.
     RETURNS (Optional[float]): From 0 to 1; None if no component found this span.

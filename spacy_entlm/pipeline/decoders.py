@@ -49,8 +49,7 @@ def read_transitions_text(
 ) -> Optional[List[Doc]]:
     """Annotated text from which transitions are counted.
 
-    path (Path), require (bool): As for `build_viterbi_decoder`. language (str): Of the
-        text. labels (Tuple[str, ...]): The classes.
+    path, require: As for `build_viterbi_decoder`. labels (Tuple[str, ...]): Classes.
     RETURNS (Optional[List[Doc]]): None where it is empty or not there, and need not be.
     RAISES (DataError): If it cannot be read.
         (ValueError): If it has no entity of these classes and is required.

@@ -48,9 +48,7 @@ def wanted_labels(
     """The classes of a component, with their label words or none yet.
 
     labels (Optional): All classes, or their label-word map. Without it the classes are
-        those added before, those of `label_words` and those of the examples.
-    label_words (Optional[Dict[str, List[str]]]): Label words that are given.
-    added (Dict[str, List[str]]): What `add_label` was called with.
+        those `added` with `add_label`, those of `label_words` and of the examples.
     RAISES (LabelWordError): If a map is no label-word map.
     """
     found = labels or entity_labels(get_examples())
@@ -70,9 +68,8 @@ def warn_of_unknown_labels(
 ) -> None:
     """Warn of label words for classes that no example has: often a name is misspelled.
 
-    name (str): The component's. label_words (Iterable[str]): Classes that have words.
-    labels (Iterable[str]): Classes of the examples. known (Iterable[str]): Classes that
-        are named otherwise, and so are meant.
+    name (str): The component's. labels (Iterable[str]): Classes of the examples.
+    known (Iterable[str]): Classes that are named otherwise, and so are meant.
     """
     labels = list(labels)
     folded = {label.casefold(): label for label in labels}
@@ -98,7 +95,6 @@ def search_in_examples(
     fold_word (Callable): Gives the form in which the backbone reads a word.
     get_pieces (Callable): Gives a word's pieces in the backbone's vocabulary. Words of
         several are taken only where none of one is left.
-    RETURNS (Dict[str, List[str]]): Words per class.
     RAISES (LabelWordError): If a class has no word.
     """
 
@@ -138,7 +134,7 @@ def word_targets(
 ) -> numpy.ndarray:
     """The class of each word, aligned with the predicted Docs' words.
 
-    labels (Sequence[str]): The classes. name (str): The component's, for the message.
+    name (str): The component's, for the message.
     RETURNS: int64 (n_words), class index, NO_ENTITY, or NO_TARGET where annotation is
         missing or misaligned.
     RAISES (ValueError): If an entity's label is none of the classes.

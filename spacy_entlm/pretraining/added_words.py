@@ -27,8 +27,8 @@ def add_words(
 
     masked_lm (MaskedLM): Changed in place. A new row is the mean of the rows of the
         pieces that made up the word.
-    n_words (int): How many words of the text's lines, at most.
-    lexicon (Iterable[Path]): Files with names, whose words come before others.
+    n_words (int): How many words of the text's lines, at most; those of names in the
+        lexicon's files come before others.
     RETURNS (Dict[str, Any]): The sizes of the vocabulary, and the first new words.
     RAISES (DataError): If a lexicon cannot be read.
     """
@@ -56,9 +56,12 @@ def add_words(
     form = {"single_word": True, "lstrip": bool(blank)}
     tokenizer.add_tokens([AddedToken(word, **form) for word in sources])
     _add_rows(masked_lm, list(sources.values()), n_before)
-    sizes = {"pieces_before": n_before, "pieces": len(tokenizer)}
-    shown = list(sources)[:N_WORDS_SHOWN]
-    return {**sizes, "words_added": len(sources), "first_words_added": shown}
+    return {
+        "pieces_before": n_before,
+        "pieces": len(tokenizer),
+        "words_added": len(sources),
+        "first_words_added": list(sources)[:N_WORDS_SHOWN],
+    }
 
 
 def _add_rows(masked_lm: MaskedLM, sources: List[List[int]], first: int) -> None:

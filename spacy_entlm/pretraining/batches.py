@@ -21,8 +21,8 @@ class PackedSequences:
     On each pass the cuts lie elsewhere and the order is another. What a number gives
     depends on the seed alone, so a run that goes on needs no state of it.
 
-    stream (ndarray): Pieces, (n_pieces,). length (int): Of a sequence.
-    prefix, suffix (Ids): Pieces that the model expects around a text.
+    stream (ndarray): Pieces, (n_pieces,). length (int): Pieces of a sequence, with the
+        prefix and suffix that the model expects around a text.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class PackedSequences:
         index = (starts[:, None] + np.arange(self.body)) % len(self.stream)
         around = [np.tile(ids, (size, 1)) for ids in (self.prefix, self.suffix)]
         parts = [around[0], self.stream[index], around[1]]
-        return np.concatenate([part.astype(np.int64) for part in parts], axis=1)
+        return np.concatenate(parts, axis=1, dtype=np.int64)
 
     def _start(self, number: int) -> int:
         current, place = divmod(number, self.n_sequences)

@@ -21,11 +21,10 @@ def evaluate(masked_lm: MaskedLM, lines: List[str], length: int) -> Dict[str, An
     as a whole, the same ones whatever the model and its vocabulary are.
 
     length (int): Pieces of a sequence.
-    RETURNS (Dict[str, Any]): `loss`, the mean of the hidden pieces, in nats;
-        `accuracy`, how many of them are the model's first choice; `perplexity`, of a
-        piece; `perplexity_per_character`, of the hidden words' letters, and
-        `word_accuracy`, of words that are right as a whole: these two compare models
-        with different pieces. And the sizes.
+    RETURNS: `loss`, the mean of the hidden pieces, in nats; `accuracy`, how many of
+        them are the model's first choice; `perplexity`, of a piece;
+        `perplexity_per_character` and `word_accuracy`, of words that are right as a
+        whole, which compare models with different pieces. And the sizes.
     """
     sizes = {"lines": len(lines), "characters": sum(map(len, lines))}
     pieces, owners, letters = find_words(lines, masked_lm)

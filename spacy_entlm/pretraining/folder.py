@@ -40,8 +40,8 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other runs out. At the end the folder goes, unless a run is begun.
-        RAISES (DataError): If another run is at work."""
+        """Keep other runs out, or raise a DataError. At the end the folder goes, unless
+        a run is begun."""
         with lock_file(self.path / LOCK_FILE, self.out):
             try:
                 yield
@@ -55,10 +55,8 @@ class RunFolder:
         return (self.path / RUN_FILE).is_file()
 
     def claim(self, given: Facts, *, resume: bool, overwrite: bool) -> Optional[Facts]:
-        """Make room for a new run, unless one goes on or is finished.
+        """Make room for a new run of what is given, unless one goes on or is finished.
 
-        given (Facts): What the run is given. resume, overwrite (bool): As in
-            `Pretraining.run`.
         RETURNS (Optional[Facts]): What is noted of the run that goes on, or, if none
             is begun, of the model that is finished; None: a new run.
         RAISES (DataError): If OUT or a run would be lost.
@@ -78,11 +76,11 @@ class RunFolder:
         if problem and not overwrite:
             path = self.path if self.is_begun else self.out
             raise DataError(f"{problem}, or begin again with --overwrite", path=path)
-        for path in self.path.rglob("*"):
-            if not self._is_ours(path):
-                holds = f"is needed for the run, and holds {path.name}, which is none "
-                problem = f"{holds}of its files: move it away, or choose another OUT"
-                raise DataError(problem, path=self.path)
+        foreign = [p.name for p in self.path.rglob("*") if not self._is_ours(p)]
+        if foreign:
+            holds = f"is needed for the run, and holds {foreign[0]}, which is none of "
+            problem = f"{holds}its files: move it away, or choose another OUT"
+            raise DataError(problem, path=self.path)
         self._clear(keep=LOCK_FILE)
         return None
 
@@ -92,20 +90,17 @@ class RunFolder:
         report = _read(path) if path.is_file() else None
         if not self.is_begun:
             return report
-        run = self.read()
+        run = _read(self.path / RUN_FILE)
         if report is None or run.get(RUN_KEY) != report.get(RUN_KEY):
             return run
         self.end()  # killed after the model was whole
         return report
 
-    def begin(self, facts: Facts) -> None:
+    def begin(self, facts: Facts) -> Facts:
         """Note what the run was given and found; from then on it can go on."""
         facts = {RUN_KEY: secrets.token_hex(8), **facts}
         replace_file(self.path / RUN_FILE, dump_json(facts))
-
-    def read(self) -> Facts:
-        """What was noted. RAISES (DataError): If it is damaged."""
-        return _read(self.path / RUN_FILE)
+        return facts
 
     def end(self) -> None:
         """The model is whole: nothing goes on from here."""
@@ -152,11 +147,10 @@ def write_model(
 def _changes(given: Facts, noted: Facts, ignored: Collection[str]) -> List[str]:
     """What differs, for people. Both: settings as a dict, and other things."""
     ours, theirs = ({**facts, **facts["settings"]} for facts in (given, noted))
-    names = [name for name in ours if name not in ("settings", *ignored)]
     return [
-        f"{name} {theirs.get(name)!r} -> {ours[name]!r}"
-        for name in names
-        if theirs.get(name) != ours[name]
+        f"{name} {theirs.get(name)!r} -> {value!r}"
+        for name, value in ours.items()
+        if name not in ("settings", *ignored) and theirs.get(name) != value
     ]
 
 

@@ -30,8 +30,7 @@ class Training:
     """A training.
 
     masked_lm (MaskedLM): The model, on its device, in float32.
-    optimizer (Optimizer), sequences (PackedSequences): Its optimizer and its data.
-    settings (Settings): How it is done. save (Callable): Writes a checkpoint.
+    save (Callable): Writes a checkpoint.
     report (Callable): Shows the step, the share of the training that is done, the mean
         loss since the last checkpoint, and pieces per second.
     """

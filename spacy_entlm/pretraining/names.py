@@ -46,14 +46,12 @@ def learn_names(
 ) -> Dict[str, Any]:
     """Learn names from text, and write a model folder with its pretrain.json.
 
-    lexicon (Path): The names. text (List[Path]): Files with text, or data folders.
+    text (List[Path]): Files with text, or data folders with `unlabeled.*`.
     out (Path): The model folder to be. backbone (str): A folder or a hub name.
     sentences (int): Sentences with names that are learned from, at most.
     label (Optional[str]): Class of names that have none, as in a plain list.
     lang (str): Language whose tokenizer and stop words are used.
-    seed (int): Of the choice of the sentences and of their order.
-    mixed_precision (bool), overwrite (bool): Whether to train so, which is faster on a
-        GPU, and whether a model may be replaced. echo (Callable): Shows a line.
+    mixed_precision (bool): As the model's setting: faster on a GPU.
     RETURNS (Dict[str, Any]): What pretrain.json says.
     RAISES (ValueError): If anything given cannot be used.
     """

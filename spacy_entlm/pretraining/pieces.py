@@ -76,8 +76,7 @@ def split_text(lines: Iterable[str], masked_lm: MaskedLM, *, held_out: float) ->
     tokenizer, end = masked_lm.tokenizer, masked_lm.special_pieces()[1]
     encode = tokenizer.backend_tokenizer.encode_batch_fast
     dtype = np.uint16 if len(tokenizer) <= 1 << 16 else np.int32
-    parts = [np.zeros(0, dtype)]
-    kept: List[str] = []
+    parts, kept = [np.zeros(0, dtype)], []
     sizes = dict.fromkeys(("lines", "characters", "unknown"), 0)
     n_kept, iterator = 0, iter(lines)
     while batch := list(islice(iterator, BATCH_LINES)):

@@ -50,9 +50,7 @@ def describe_backbone(backbone: str) -> Dict[str, Any]:
 
 def recommendations(backbone: str) -> Dict[str, Any]:
     """What a backbone recommends for few-shot training, for pretrain.json.
-
-    RAISES (ValueError): If what it says is broken.
-    """
+    RAISES (ValueError): If what it says is broken."""
     found = read_recommended(backbone)
     facts = {LEARN_RATE_KEY: found.learn_rate, LABEL_WORDS_KEY: found.label_words}
     return {key: value for key, value in facts.items() if value}

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 from safetensors import SafetensorError
@@ -20,7 +20,7 @@ from .added_words import add_words
 from .batches import PackedSequences
 from .checkpoint import State, load_checkpoint, make_optimizer, save_checkpoint
 from .evaluation import evaluate
-from .folder import RunFolder, write_model
+from .folder import Facts, RunFolder, write_model
 from .loop import Training
 from .pieces import Pieces, find_texts, hash_share, split_text
 from .report import (
@@ -65,14 +65,21 @@ class Pretraining:
         _ = self._device  # told before any work is done
         folder = RunFolder(self.out)
         with folder.locked():
-            given = self._given()
+            given = {  # what a run that goes on must be given again
+                **describe_backbone(self.backbone),
+                "text": describe_files(self.text),
+                "lexicon": describe_files(self.settings.lexicon),
+                "settings": self.settings.model_dump(),
+            }
             noted = folder.claim(given, resume=resume, overwrite=overwrite)
             if noted is not None and not folder.is_begun:
                 self.echo(f"{self.out} is finished")
                 return noted
             try:
-                pieces = self._begin(folder, given) if noted is None else None
-                report = self._train(folder, pieces)
+                pieces = None
+                if noted is None:
+                    noted, pieces = self._begin(folder, given)
+                report = self._train(folder, noted, pieces)
             except (OSError, SafetensorError) as error:  # the disk is full
                 reason = getattr(error, "strerror", None) or str(error)
                 then = "go on with --resume" if folder.is_begun else "begin again"
@@ -84,16 +91,7 @@ class Pretraining:
             self.echo(line)
         return report
 
-    def _given(self) -> Dict[str, Any]:
-        """What a run that goes on must be given again."""
-        return {
-            **describe_backbone(self.backbone),
-            "text": describe_files(self.text),
-            "lexicon": describe_files(self.settings.lexicon),
-            "settings": self.settings.model_dump(),
-        }
-
-    def _begin(self, folder: RunFolder, given: Dict[str, Any]) -> Pieces:
+    def _begin(self, folder: RunFolder, given: Facts) -> Tuple[Facts, Pieces]:
         """All that comes before the first step."""
         masked_lm = load_masked_lm(resolve_backbone(self.backbone))
         length, n_most = self._length(masked_lm), masked_lm.max_pieces
@@ -114,14 +112,15 @@ class Pretraining:
             masked_lm.to(self._device)
             facts["held_out_before"] = evaluate(masked_lm, pieces.held_out, length)
         save_checkpoint(folder.path, masked_lm, make_optimizer(masked_lm), State())
-        folder.begin({**facts, **recommendations(self.backbone)})
-        return pieces
+        return folder.begin({**facts, **recommendations(self.backbone)}), pieces
 
-    def _train(self, folder: RunFolder, pieces: Optional[Pieces]) -> Dict[str, Any]:
+    def _train(
+        self, folder: RunFolder, noted: Facts, pieces: Optional[Pieces]
+    ) -> Facts:
         """Train to the end, and write the model. RETURNS: its report."""
         masked_lm, optimizer, state = load_checkpoint(folder.path, self._device)
         pieces = pieces or self._split(masked_lm)
-        report = {**folder.read(), "settings": self.settings.model_dump()}
+        report = {**noted, "settings": self.settings.model_dump()}
         if self.settings.steps != 0:
             report |= self._update(folder, masked_lm, optimizer, state, pieces)
         if self.settings.half:

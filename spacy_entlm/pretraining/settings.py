@@ -16,23 +16,20 @@ class Settings(BaseModel):
     """Settings of a pre-training. What ends it is `steps`, `epochs` or `minutes`,
     whatever comes first; without any of them it is one pass over the text.
 
-    steps (Optional[int]): Updates; 0: the model is only measured.
-    epochs (Optional[float]): Passes over the text.
-    minutes (Optional[float]): Time for the training itself.
-    batch_size (int), length (Optional[int]): Sequences of a batch, and pieces of a
-        sequence, special ones counted; None: 128, or the most that the model takes.
-    learn_rate (Optional[float]): The highest; None: by the model's width.
-    mask_share, held_out (float): Shares of the pieces that are masked, and of the lines
-        that are kept for measuring.
-    add_vocab (int): Words to add to the vocabulary.
-    lexicon (List[Path]): Files with names, which are added before other words.
-    seed (int): Of masks, order and dropout.
-    precision (str): Of the products; weights stay float32.
-    device (str): "auto", or a name that torch knows.
-    half (bool): Whether the weights are stored as float16.
-    few_shot_learn_rate (Optional[float]): What the model recommends for few-shot
-        training; None: what the backbone recommends, if it does.
-    checkpoint_minutes (float): Time between checkpoints.
+    steps: Updates; 0: the model is only measured. epochs: Passes over the text.
+    minutes: Of the training itself; checkpoint_minutes: Between checkpoints.
+    batch_size, length: Sequences of a batch, and pieces of a sequence, special ones
+        counted; None: 128, or the most that the model takes.
+    learn_rate: The highest; None: by the model's width.
+    mask_share, held_out: Shares of the pieces that are masked, and of the lines that
+        are kept for measuring.
+    add_vocab: Words to add to the vocabulary. lexicon: Files with names, which are
+        added before other words.
+    seed: Of masks, order and dropout. device: "auto", or a name that torch knows.
+    precision: Of the products; weights stay float32. half: Whether the weights are
+        stored as float16.
+    few_shot_learn_rate: What the model recommends for few-shot training; None: what the
+        backbone recommends, if it does.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

@@ -126,7 +126,6 @@ def test_more_rows_than_a_block_holds(need_probs):
 
 @pytest.mark.parametrize("need_probs", [True, False])
 def test_more_words_than_are_compared_at_once(need_probs, monkeypatch):
-    monkeypatch.setattr(label_scores, "COMPARED_WORDS", 10)
     parts = random_rows(4, 57)
     check_against_dense(parts, label_bias=1.0, need_probs=need_probs)
 

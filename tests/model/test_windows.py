@@ -1,7 +1,5 @@
 """Docs -> windows of word pieces: property tests with every kind of tokenizer."""
 
-from unittest import mock
-
 import numpy
 import pytest
 import spacy
@@ -9,7 +7,6 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc
 
-from spacy_entlm.model import windows as windows_module
 from spacy_entlm.model.batches import iter_batches
 from spacy_entlm.model.windows import Layout, doc_spans, get_windows
 
@@ -219,26 +216,10 @@ def test_docs_read_together_are_read_as_if_alone(tokenizer, texts, layout):
     assert ids_of_words(together).tolist() == sum(alone, [])
 
 
-@given(
-    words=st.lists(st.sampled_from(HARD_WORDS), max_size=60),
-    chunk_words=st.integers(12, 24),
-)
+@given(words=st.lists(st.sampled_from(HARD_WORDS), max_size=60))
 @settings(max_examples=80, deadline=None)
-def test_pieces_do_not_depend_on_how_a_text_is_chunked(tokenizer, words, chunk_words):
-    # Twelve: more words than spaCy makes of any stretch without a space.
+def test_pieces_are_those_of_the_text(tokenizer, words):
     doc = NLP.make_doc(" ".join(words))
-    whole = read(doc, tokenizer)
-    with mock.patch.object(windows_module, "CHUNK_WORDS", chunk_words):
-        chunked = read(doc, tokenizer)
-    assert pieces_of(chunked)[0].tolist() == pieces_of(whole)[0].tolist()
-    assert pieces_of(chunked)[1].tolist() == pieces_of(whole)[1].tolist()
     read_text = doc.text[: doc[-1].idx + len(doc[-1])] if len(doc) else ""
     one_call = tokenizer.encode(read_text, add_special_tokens=False).ids
-    assert pieces_of(whole)[0].tolist() == one_call
-
-
-def test_text_without_spaces_is_chunked_all_the_same(tokenizer):
-    doc = Doc(NLP.vocab, words=["東"] * 50, spaces=[False] * 50)
-    with mock.patch.object(windows_module, "CHUNK_WORDS", 10):
-        chunked = read(doc, tokenizer)
-    assert (chunked.word_rows >= 0).sum() >= 5
+    assert pieces_of(read(doc, tokenizer))[0].tolist() == one_call

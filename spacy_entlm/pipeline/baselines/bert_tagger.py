@@ -17,10 +17,9 @@ from ...backbones.errors import BackboneError
 from ...backbones.masked_lm import MaskedLM
 from ...decoding.types import LabelScores
 from ...label_words.rows import Rows
-from ...model.base import MaskedLMModel, as_label_scores, mean_loss
+from ...model.base import MaskedLMModel, as_label_scores
 from ...model.label_scores import WordScores
 from ...model.network import LabelNetwork, load_rows, save_rows
-from ...model.objective import label_cross_entropy
 from ...model.types import NO_TARGET, PieceFeatures, PieceGradient
 from ..base import MaskedLMNER
 from ..examples import entity_labels
@@ -54,32 +53,22 @@ class TaggerNetwork(LabelNetwork):
         rates = (getattr(config, name, None) for name in DROPOUT_SETTINGS)
         self.dropout = next((rate for rate in rates if rate is not None), 0.0)
         self.outside = torch.nn.Linear(config.hidden_size, 1)
-        self.outside.weight.data, self.outside.bias.data = self._new_row()
+        self.outside.weight.data, self.outside.bias.data = self.new_row()
         self.tags: List[str] = []
 
-    def _new_row(self) -> Tuple[torch.Tensor, torch.Tensor]:
+    def new_row(self) -> Tuple[torch.Tensor, torch.Tensor]:
         """Random weight (1, width) and zero bias (1)."""
         config = self.masked_lm.body.config
         weight = self.outside.weight
         spread = getattr(config, RANGE_SETTING, None) or DEFAULT_RANGE
         return torch.randn_like(weight) * spread, weight.new_zeros(1)
 
-    def forward(
-        self,
-        input_ids: torch.Tensor,
-        attention_mask: torch.Tensor,
-        positions: torch.Tensor,
+    def read(
+        self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor
     ) -> torch.Tensor:
-        """The encoder's features of chosen pieces.
-
-        input_ids, attention_mask: int64 (n_windows, longest).
-        positions: int64 (n), rows of the flattened windows.
-        RETURNS: float32 (n, width).
-        """
-        if not len(positions):
-            return self.no_features()
-        inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
-        features = self.masked_lm.body.base_model(**inputs).last_hidden_state
+        """The encoder's features."""
+        encoder = self.masked_lm.body.base_model
+        features = encoder(input_ids=ids, attention_mask=mask).last_hidden_state
         features = features.flatten(0, 1)[positions].float()
         return torch.nn.functional.dropout(features, self.dropout, self.training)
 
@@ -87,12 +76,6 @@ class TaggerNetwork(LabelNetwork):
     def vocabulary(self) -> Rows:
         """The row of "no entity", in the place of the vocabulary's."""
         return Rows(self.outside.weight, self.outside.bias)
-
-    def add_tag(self, tag: str) -> None:
-        """Add a tag with its row at initial values."""
-        weight, bias = self._new_row()
-        self.head.add(weight[0], bias)
-        self.tags.append(tag)
 
     def tag_scores(self, features: torch.Tensor) -> torch.Tensor:
         """Scores that a softmax turns into probabilities.
@@ -137,19 +120,16 @@ class TaggerModel(MaskedLMModel):
     def add_labels(self, tags: Iterable[str]) -> None:
         """Add tags with new rows; the others stay as they are."""
         for tag in tags:
-            self.network.add_tag(tag)
+            weight, bias = self.network.new_row()
+            self.network.head.add(weight[0], bias)
+            self.network.tags.append(tag)
 
     @torch.no_grad()
     def score(
-        self,
-        pieces: PieceFeatures,
-        *,
-        label_bias: float = 0.0,
-        **others: Any,
+        self, pieces: PieceFeatures, *, label_bias: float = 0.0, **others: Any
     ) -> LabelScores:
-        """Scores of words, with the probabilities of all tags.
+        """Scores of the words that `model.predict` read, with p of all tags.
 
-        pieces (PieceFeatures): From `model.predict(docs)`.
         label_bias (float): Added to the score of every tag. Others change nothing.
         """
         network, words = self.network, self.to_device(pieces.first_words)
@@ -175,7 +155,6 @@ class TaggerModel(MaskedLMModel):
         """Cross-entropy over "no entity" and the tags, on the first piece of each word,
         as the paper's authors train their tagger.
 
-        pieces (PieceFeatures): From `model.begin_update(docs)`.
         word_targets: int64 (n_words), index of a tag, NO_ENTITY, or NO_TARGET where the
             annotation is missing.
         RETURNS: mean loss per first piece, and the gradient of its sum.
@@ -185,15 +164,8 @@ class TaggerModel(MaskedLMModel):
         # A piece that reaches into a word with another target says nothing certain.
         clear = targets == word_targets[pieces.last_words[first]]
         clear &= targets != NO_TARGET
-        rows = first[clear]
-        loss, gradient = label_cross_entropy(
-            pieces.features[self.to_device(rows)],
-            # Row 0 is "no entity", and NO_ENTITY is -1.
-            self.to_device(targets[clear] + 1),
-            self.vocabulary,
-            self.network.label_rows,
-        )
-        return mean_loss(loss, gradient), self.spread(gradient, rows, pieces)
+        # Row 0 is "no entity", and NO_ENTITY is -1.
+        return self.cross_entropy(pieces, first[clear], targets[clear] + 1)
 
 
 class BertTagger(MaskedLMNER):
@@ -207,7 +179,6 @@ class BertTagger(MaskedLMNER):
     def add_label(self, label: str) -> int:
         """Add a class. On a trained pipeline its rows are new, the others stay.
 
-        label (str): The class.
         RETURNS (int): 1, or 0 if the class is there already.
         """
         return self._add_label(label, [])
@@ -221,8 +192,6 @@ class BertTagger(MaskedLMNER):
     ) -> None:
         """Load the backbone and give each class a new row.
 
-        get_examples (Callable[[], Iterable[Example]]): The training examples.
-        nlp (Optional[Language]): The pipeline.
         labels (Optional[Sequence[str]]): The classes; None: those added before and
             those of the examples.
         RAISES (ValueError): If there is no class.

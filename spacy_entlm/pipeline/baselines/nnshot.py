@@ -107,27 +107,6 @@ class NNShotModel(TaggerModel):
 
     network_class = NNShotNetwork
 
-    @property
-    def has_index(self) -> bool:
-        """Whether there are words to compare with."""
-        return self.network.has_index
-
-    def drop_index(self) -> None:
-        """Forget the words of the support set: the features have changed."""
-        self.network.drop_index()
-
-    @torch.no_grad()
-    def build_index(self, docs: List[Doc], word_targets: numpy.ndarray) -> None:
-        """Read the support set.
-
-        docs (List[Doc]): Its texts.
-        word_targets: int64 (n_words), index of a tag, NO_ENTITY, or NO_TARGET where the
-            annotation is missing.
-        """
-        pieces = self.read_words(docs, wanted=word_targets != NO_TARGET)
-        tags = word_targets[pieces.first_words] + 1
-        self.network.set_index(pieces.features, tags)
-
 
 class NNShot(BertTagger):
     """Finds entities by the nearest words of a support set (Yang & Katiyar, "Simple
@@ -160,7 +139,6 @@ class NNShot(BertTagger):
         """Take the examples whose words predictions are made from: for a pipeline that
         was loaded and is trained further, or is to have other ones.
 
-        examples (Iterable[Example]): The support set.
         nlp (Optional[Language]): The pipeline: what stands before this component and
             needs no training, such as a sentencizer, annotates the texts.
         RAISES (ValueError): If an entity's label is none of the classes, or nothing is
@@ -175,16 +153,16 @@ class NNShot(BertTagger):
             for name in untrained_before(nlp, self.name):
                 docs = [nlp.get_pipe(name)(doc) for doc in docs]
         self._support = (docs, targets)
-        self.label_model.drop_index()
+        self.label_model.network.drop_index()
 
     def score_words(self, docs: List[Doc]) -> LabelScores:
-        """What the decoder gets to see of some Docs.
+        """What the decoder gets to see of all words of some Docs.
 
         RAISES (ValueError): If the component was neither trained nor loaded, or has no
             support set.
         """
         self._read_support()
-        if self.is_initialized and not self.label_model.has_index:
+        if self.is_initialized and not self.label_model.network.has_index:
             raise ValueError(
                 f"[{self.name}] There is no support set: give one with "
                 f"nlp.get_pipe({self.name!r}).set_support(examples)"
@@ -195,7 +173,7 @@ class NNShot(BertTagger):
         """Update the parameters. What was read of the support set is out of date."""
         super().finish_update(sgd)
         if self._support is not None:
-            self.label_model.drop_index()
+            self.label_model.network.drop_index()
         elif not self._said_outdated:
             self._said_outdated = True
             logger.warning(
@@ -209,8 +187,10 @@ class NNShot(BertTagger):
     def _read_support(self) -> None:
         if self._support is None or not self.is_initialized:
             return
-        if not self.label_model.has_index:
-            self.label_model.build_index(*self._support)
+        model, (docs, targets) = self.label_model, self._support
+        if not model.network.has_index:
+            pieces = model.read_words(docs, wanted=targets != NO_TARGET)
+            model.network.set_index(pieces.features, targets[pieces.first_words] + 1)
 
     def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
         """Save to a folder, as `entlm_ner` does."""
