@@ -10,7 +10,6 @@ from spacy.training import Example
 
 from spacy_entlm.decoding import chains, viterbi
 from spacy_entlm.model import base, entlm, label_scores, shim
-from spacy_entlm.pipeline.baselines import bert_tagger
 from spacy_entlm.pipeline.decoders import build_io_decoder, build_viterbi_decoder
 
 from . import devices
@@ -31,7 +30,7 @@ def on_device(saved, factory, monkeypatch):
     for module in (chains, viterbi):
         monkeypatch.setattr(module, "get_array_module", devices.get_array_module)
     # What depends on numbers: the loss as a float, and how many rows are left.
-    for module in (entlm, bert_tagger):
+    for module in (base, entlm):
         monkeypatch.setattr(module, "mean_loss", lambda loss, gradient: 1.0)
     monkeypatch.setattr(
         label_scores,
@@ -88,7 +87,7 @@ def test_prediction_stays_on_the_device(on_device, factory, annotated, build):
     pipe.decoder = build()
     examples = [Example.from_dict(nlp.make_doc(t), gold) for t, gold in annotated]
     pipe.decoder.initialize(lambda: examples, pipe.labels)
-    long = "Anna left Rome . " * 300  # more than a window, and blocks of a chain
+    long = "Anna left Rome . " * 300  # more than a window
     docs = [nlp.make_doc(text) for text, _ in annotated] + [nlp.make_doc(long)]
     scores = pipe.score_words(docs)
     assert isinstance(scores.best, DeviceArray)
