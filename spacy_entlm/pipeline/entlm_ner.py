@@ -178,12 +178,9 @@ class EntLMNER(MaskedLMNER):
                 return words_of_names(classes, view.word_pieces)
 
             def search(classes: List[str]) -> LabelWords:
-                named = name(classes)
-                others = [label for label in classes if label not in named]
-                found = search_in_examples(
-                    get_examples(), others, view.fold_word, view.word_pieces
+                return search_in_examples(
+                    get_examples(), classes, view.fold_word, view.word_pieces
                 )
-                return {**named, **found}
 
             words = choose_label_words(wanted, learned.label_words, search, name)
             view.add_labels(words, learned=learned, label_rows=path)

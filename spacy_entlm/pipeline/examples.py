@@ -9,10 +9,12 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from ..label_words.class_names import words_of_names
 from ..label_words.search import (
     CONFLICT_THRESHOLD,
     DATA,
     OUTSIDE,
+    Counts,
     SearchSettings,
     count_words,
     search_label_words,
@@ -88,8 +90,9 @@ def search_in_examples(
     fold_word: Callable[[str], str],
     get_pieces: Callable[[str], List[str]],
 ) -> LabelWords:
-    """Search label words in the entities of annotated examples: the most frequent
-    ones that belong to one class (paper, Eq. 5 and 8).
+    """Find label words of classes: the words of their names, and where these are none,
+    or stand for something else in the examples, too, words of the entities: the most
+    frequent ones that belong to one class (paper, Eq. 5 and 8).
 
     labels (List[str]): The classes that need words.
     fold_word (Callable): Gives the form in which the backbone reads a word.
@@ -105,7 +108,11 @@ def search_in_examples(
             yield fold_word(token.text), token.ent_type_ or OUTSIDE
 
     counts = count_words(tagged(eg.reference) for eg in examples)
-    words: LabelWords = {}
+    names = words_of_names(labels, get_pieces)
+    words: LabelWords = {
+        label: [word for word in names[label] if not _is_ambiguous(word, label, counts)]
+        for label in names
+    }
     # Few examples can be so short of words that all are ambiguous: a word that is also
     # used otherwise still says more than none.
     for threshold in (CONFLICT_THRESHOLD, 0.0):
@@ -127,6 +134,11 @@ def search_in_examples(
                 f"label_words, or annotate an example."
             )
     return words
+
+
+def _is_ambiguous(word: str, label: str, counts: Counts) -> bool:
+    total = sum(of_class[word] for of_class in counts.values())
+    return total > 0 and counts[label][word] <= CONFLICT_THRESHOLD * total
 
 
 def word_targets(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 import numpy
+from scipy.stats import binomtest
 
 from ..scoring import LabelledSpan
 from ..statistics import bootstrap_interval
@@ -98,7 +99,13 @@ def _interval(
         repeats = rng.integers(n_repeats, size=n_repeats)
         return figure(f1(drawn.sum(axis=0))[:, repeats].mean(axis=1))
 
-    return Interval(value, *bootstrap_interval(parts, statistic, SEED, N_RESAMPLES))
+    low, high = bootstrap_interval(parts, statistic, SEED, N_RESAMPLES)
+    if low == high and value in (0.0, PERCENT):
+        # All alike: that of a proportion of so many sentences (Clopper and Pearson).
+        n = int(annotated.sum())
+        exact = binomtest(n if value else 0, n).proportion_ci()
+        low, high = PERCENT * exact.low, PERCENT * exact.high
+    return Interval(value, low, high)
 
 
 def judge(

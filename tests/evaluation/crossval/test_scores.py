@@ -98,6 +98,18 @@ def test_few_examples_have_no_interval(n, has_interval):
     assert str(interval).startswith("100.0 (")
 
 
+@pytest.mark.parametrize(
+    "kind, text",
+    [(0, "100.0 (47.8 to 100.0)"), (1, "0.0 (0.0 to 52.2)"), (2, "0.0 (0.0 to 52.2)")],
+)
+def test_sentences_that_are_all_alike_do_not_make_it_certain(kind, text):
+    """Five right ones, or five with a wrong or a missed entity."""
+    counts = numpy.zeros((40, 3, 3), dtype="int64")
+    counts[:5, :, kind] = 1
+    counts[:5, :, 2] += kind == 1
+    assert str(f1_interval(counts)) == text
+
+
 def test_interval_holds_the_figure_and_repeats():
     counts = random_counts(3, 40)
     interval = f1_interval(counts)

@@ -1,0 +1,60 @@
+"""The mean of two masked LMs of one architecture, with the rows of their classes.
+
+    python project/benchmarks/mean_weights.py names-lm/model-last/entlm_ner/model \
+        entlm-mini OUT --share 0.5
+
+What a model learned and what it forgot in learning are both halved: such a mean is
+often better than either (WiSE-FT: Wortsman et al., "Robust fine-tuning of zero-shot
+models", CVPR 2022).
+"""
+
+from pathlib import Path
+
+import torch
+import typer
+
+from spacy_entlm.backbones.recommended import LABEL_WORDS_KEY, read_recommended
+from spacy_entlm.label_words.rows import Rows
+from spacy_entlm.model.base import get_label_model
+from spacy_entlm.model.entlm import build_entlm_v1
+from spacy_entlm.model.windows import doc_spans
+from spacy_entlm.pretraining.folder import check_model_folder, write_model
+from spacy_entlm.pretraining.report import describe_backbone, recommendations
+
+
+@torch.no_grad()
+def main(
+    learned: str, other: str, out: Path, share: float = 0.5, overwrite: bool = False
+) -> None:
+    """Write the mean of two models as a backbone.
+
+    learned (str): A backbone that brings label words and rows: its classes are those
+        of the mean. other (str): Another one; where it has no row of a class, the mean
+        of the words' stands for it.
+    out (Path): The folder to be. share (float): Of the first model.
+    overwrite (bool): Whether a model may be replaced.
+    """
+    check_model_folder(out, overwrite=overwrite)
+    words = read_recommended(learned).label_words
+    networks = []
+    for name in (learned, other):
+        model = build_entlm_v1(name, doc_spans)
+        model.initialize()
+        view = get_label_model(model)
+        view.add_labels(words, learned=read_recommended(name))
+        networks.append(view.network)
+    ours, theirs = networks
+    other_weights = dict(theirs.masked_lm.named_parameters())
+    for key, weights in ours.masked_lm.named_parameters():  # those that are tied once
+        weights.lerp_(other_weights[key], 1 - share)
+    a, b = ours.label_rows, theirs.label_rows
+    rows = Rows(a.weight.lerp(b.weight, 1 - share), a.bias.lerp(b.bias, 1 - share))
+    names = [describe_backbone(name)["backbone"] for name in (learned, other)]
+    facts = {"mean_of": dict(zip(names, (share, 1 - share)))}
+    report = {**facts, **recommendations(other), LABEL_WORDS_KEY: words}
+    write_model(ours.masked_lm, report, out, rows)
+    print(f"Wrote {out}")
+
+
+if __name__ == "__main__":
+    typer.run(main)
