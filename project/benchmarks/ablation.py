@@ -28,6 +28,7 @@ import spacy
 import srsly
 import typer
 from spacy.tokens import Doc
+from subsample import subsample
 from tqdm import tqdm
 
 from spacy_entlm.corpus.docs import unannotated
@@ -41,7 +42,6 @@ from spacy_entlm.label_words.lm_counts import count_predictions
 from spacy_entlm.label_words.search import SearchSettings, search_label_words
 from spacy_entlm.lexicon.entries import Entry
 from spacy_entlm.lexicon.match import LexiconMatcher, annotate
-from spacy_entlm.lexicon.subsample import subsample
 from spacy_entlm.model.entlm import load_reader
 
 SHARES = (0.05, 0.2, 0.4, 0.6, 0.8, 1.0)

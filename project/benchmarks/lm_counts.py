@@ -23,7 +23,8 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from spacy_entlm.backbones.names import resolve_backbone
 from spacy_entlm.corpus.readers import read_docs
-from spacy_entlm.label_words.counts import write_counts
+from spacy_entlm.files.file import replace_file
+from spacy_entlm.files.json_lines import dump_json
 from spacy_entlm.label_words.lm_counts import NOT_COUNTED, count_predictions
 from spacy_entlm.label_words.search import LM_TOP_K
 from spacy_entlm.model.entlm import load_reader
@@ -49,7 +50,7 @@ def main(
     counts = count_predictions(reader, docs)
     seconds = time.perf_counter() - start
     if save is not None:
-        write_counts(counts, save)
+        replace_file(save, dump_json(counts))
     del reader
     loop = Loop(resolve_backbone(backbone), pad_to)
     start = time.perf_counter()

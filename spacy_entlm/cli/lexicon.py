@@ -1,4 +1,4 @@
-"""The commands `lexicon ...`: build, merge, cut down and look at lexicons."""
+"""The commands `lexicon ...`: build, merge and look at lexicons."""
 
 from collections import Counter
 from pathlib import Path
@@ -14,17 +14,12 @@ from ..lexicon import entries as lexicon_entries
 from ..lexicon.entries import Entry, LexiconReport, merge_entries
 from ..lexicon.mine import mine_names, read_patterns
 from ..lexicon.readers import read_lexicon
-from ..lexicon.subsample import FREQUENCY, WAYS, count_names, subsample
 from . import _options as opts
 from ._options import arg, command, entlm_cli, group, opt
 from ._util import blank_pipeline, check_outputs, echo, load_lexicon, progress_bar
 
 _N_EXAMPLES = 5
 _FORMS = ".jsonl, .tsv, .csv, .txt or entity-ruler patterns, packed (.xz .gz) or not"
-_BY = (
-    f"{' or '.join(WAYS)}: the names that come most often in --text (without it, those "
-    "of the largest weights), or any"
-)
 _OUT = "Lexicon to write: .jsonl, .jsonl.xz or .jsonl.gz"
 LEXICON = arg("LEXICON", _FORMS)
 OUT = arg("OUT", _OUT)
@@ -57,39 +52,6 @@ def merge_cli(
         report.update(read_report)
     merged = merge_entries(entries, report)
     write_and_report(merged, output_path, report.problems())
-
-
-@command("subsample", lexicon_cli)
-def subsample_cli(
-    path: Path = LEXICON,
-    output_path: Path = OUT,
-    fraction: float = opt(0.05, "Share of the names of each label"),
-    by: str = opt(FREQUENCY, _BY),
-    text: Optional[Path] = opt(None, "Text to count names in, one sentence a line"),
-    seed: int = opt(1, "Seed: the same one gives the same names"),
-    case: str = opts.CASE,
-    map_: Optional[List[str]] = opts.MAP,
-    label: Optional[str] = opts.LABEL,
-    lexicon_format: str = opts.LEXICON_FORMAT,
-    lang: str = opts.LANG,
-    overwrite: bool = opts.OVERWRITE,
-) -> None:
-    """Keep a share of the names of each label.
-
-    \b
-    Example:
-      python -m spacy entlm lexicon subsample lexicon.jsonl small.jsonl --text news.txt
-    """
-    check_lexicon_output(output_path, [path, text], overwrite)
-    entries, report = load_lexicon(path, lexicon_format, label, map_)
-    counts = None
-    if text is not None and by == FREQUENCY:
-        lines = progress_bar(list(read_lines(text)), unit="line")
-        docs = make_docs(lines, blank_pipeline(lang), text)
-        counts = count_names(entries, docs, case=case)
-        echo(f"{len(counts):,} names occur in {text}")
-    kept = subsample(entries, fraction, by=by, counts=counts, seed=seed)
-    write_and_report(kept, output_path, report.problems())
 
 
 @command("show", lexicon_cli)

@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 
 from ..backbones.names import ENTLM_MINI
 from ..backbones.recommended import LABEL_WORDS_FILE, read_recommended
-from ..evaluation.label_words.report import casing_advice, make_report, report_path
+from ..evaluation.label_words.report import make_report, report_path
 from ..files.errors import DataError
 from ..files.file import replace_file, write_file
 from ..files.folder import check_folder
@@ -46,8 +46,6 @@ def search_cli(
     smoothing: bool = opt(
         True, "A word in one of the two counts only counts as 1 in the other"
     ),
-    lm_counts: Optional[List[Path]] = opt(None, "LM counts, in place of counting"),
-    save_counts: Optional[Path] = opt(None, "File to write the LM counts to"),
     lm_top_k: int = opt(search.LM_TOP_K, "Predictions that count at each word"),
     gpu_id: int = GPU_ID,
     lang: str = LANG,
@@ -72,18 +70,14 @@ def search_cli(
     ranking = search.DATA if method == PROTOTYPE else method
     smoothing = smoothing and ranking == search.DATA_LM
     settings = search.SearchSettings(ranking, top_k, threshold, smoothing)
-    files, saved = lm_counts or [], [] if save_counts is None else [save_counts]
-    given = [counts.read_counts(path) for path in files]
+    if not backbone and method != search.DATA:
+        raise LabelWordError(f"--method {method} needs --backbone")
     asked: Dict[str, Any] = {**asdict(settings), "method": method}
     asked.update(annotated=str(annotated_path), backbone=backbone or None)
-    asked.update(lm_top_k=lm_top_k, lm_counts=list(map(str, files)))
-    _check_options(asked, bool(saved))
+    asked.update(lm_top_k=lm_top_k)
     rows_path = output_path.with_suffix(ROWS_SUFFIX)
-    outputs = [output_path, report_path(output_path), rows_path, *saved]
-    check_outputs(outputs, [annotated_path, *files], overwrite)
-    if len({path.resolve() for path in outputs}) < len(outputs):
-        names = ", ".join(map(str, outputs))
-        raise LabelWordError(f"Two of the outputs are one file: {names}")
+    outputs = [output_path, report_path(output_path), rows_path]
+    check_outputs(outputs, [annotated_path], overwrite)
     words = None if data is None else _words_at_hand(data, annotated_path)
     if words is not None:
         _write(output_path, words)
@@ -96,15 +90,14 @@ def search_cli(
     wanted: LabelWords = {label: [] for label in corpus.entities}
     lacks_words = len(match_class_names(wanted, brought)) < len(wanted)
     reader: Any = None
-    if backbone and (lacks_words or saved):
+    if backbone and lacks_words:
         from ..model.entlm import load_reader  # torch takes seconds
 
         reader = load_reader(backbone)
-    lm = _count_lm(reader, docs, settings, lm_top_k, given)
-    for path in saved:
-        with write_file(path) as temporary:
-            counts.write_counts(lm, temporary)
-    found, report = _search(reader, docs, settings, lm) if lacks_words else ({}, {})
+    found: Dict[str, search.ClassSearch] = {}
+    report: Dict[str, Any] = {}
+    if lacks_words:
+        found, report = _search(reader, docs, settings, lm_top_k)
     searched: LabelWords = {}
 
     def take_searched(labels: List[str]) -> LabelWords:
@@ -135,17 +128,6 @@ def search_cli(
     _write(output_path, words, {"settings": asked, **size, "classes": classes}, rows)
 
 
-def _check_options(asked: Dict[str, Any], save: bool) -> None:
-    method, given = asked["method"], asked["lm_counts"]
-    counts_lm = method not in (search.DATA, PROTOTYPE)
-    if asked["backbone"] is None and method != search.DATA and not given:
-        instead = ", or --lm-counts" if counts_lm else ""
-        raise LabelWordError(f"--method {method} needs --backbone{instead}")
-    if not counts_lm and (given or save):
-        options = "--lm-counts and --save-counts"
-        raise LabelWordError(f"{options} belong to the methods lm and data-lm")
-
-
 def _words_at_hand(data: Path, annotated: Path) -> Optional[LabelWords]:
     """Words of the data, or none where no text is annotated. None: search."""
     check_folder(data)
@@ -160,34 +142,20 @@ def _words_at_hand(data: Path, annotated: Path) -> Optional[LabelWords]:
     return {}
 
 
-def _count_lm(
-    reader: Any,
-    docs: List[Doc],
-    settings: search.SearchSettings,
-    top_k: int,
-    given: List[search.Counts],
-) -> search.Counts:
-    """What the backbone predicts, or what is given in place of it."""
-    if reader is None or given or not settings.uses_lm:
-        labels = {ent.label_ for doc in docs for ent in doc.ents}
-        return counts.merge_counts(counts.strip_tags(c, labels) for c in given)
-    from ..label_words.lm_counts import count_predictions
-
-    return count_predictions(reader, docs, top_k=top_k, progress=_batches)
-
-
 def _search(
-    reader: Any, docs: List[Doc], settings: search.SearchSettings, lm: search.Counts
+    reader: Any, docs: List[Doc], settings: search.SearchSettings, lm_top_k: int
 ) -> Tuple[Dict[str, search.ClassSearch], Dict[str, Any]]:
     """What is found for each class, and the report on it."""
-    data, pieces = counts.count_docs(docs), None
+    data, lm, pieces = counts.count_docs(docs), {}, None
+    if settings.uses_lm:
+        from ..label_words.lm_counts import count_predictions
+
+        lm = count_predictions(reader, docs, top_k=lm_top_k, progress=_batches)
     if reader is not None:
         pieces = reader.word_pieces
         data, lm = (counts.fold_counts(x, reader.fold_word) for x in (data, lm))
     found = search.search_label_words(data, lm, settings, get_pieces=pieces)
     report = make_report(found, settings, data, lm)
-    if advice := casing_advice(data, lm):
-        echo(advice)
     if not any(entry.chosen for entry in found.values()):
         reasons = "; ".join(f"{label}: {report[label]['advice']}" for label in found)
         raise LabelWordError(f"Found no label word for any class. {reasons}")

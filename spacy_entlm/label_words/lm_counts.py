@@ -38,7 +38,6 @@ def count_predictions(
     A prediction does not count if it is a substring of the piece that is read there,
     as the vocabulary spells both, or one of NOT_COUNTED. The encoder runs once over
     the Docs that have entities, and the vocabulary is scored at those pieces only.
-    Counts of parts of a corpus add up (`merge_counts`).
 
     reader (Reader): The masked LM. docs (Iterable[Doc]): With entities.
     top_k (int): How many predictions count at each word.

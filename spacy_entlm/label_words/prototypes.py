@@ -59,7 +59,7 @@ def find_prototypes(
     for label, mean, count in zip(labels, means, counts):
         if count:
             direction = mean - means[-1]
-            row, _ = initial_row(reader.vocabulary, ids[label], mean_bias=False)
+            row, _ = initial_row(reader.vocabulary, ids[label])
             rows[label] = direction * (row.norm() / direction.norm())
     return rows
 

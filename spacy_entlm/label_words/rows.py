@@ -29,18 +29,17 @@ class Rows:
 
 
 def initial_row(
-    decoder: Rows, words: List[List[int]], *, mean_bias: bool
+    decoder: Rows, words: List[List[int]]
 ) -> Tuple[torch.Tensor, torch.Tensor]:
-    """The label row of a class: the mean of its label words' decoder rows, in new
-    memory (paper, Section 3.3; a word of several pieces is the mean of theirs).
+    """The label row and bias of a class: the means of its label words', in new memory
+    (paper, Section 3.3). A word of several pieces is the mean of theirs.
 
     words (List[List[int]]): Piece ids of each word.
-    mean_bias (bool): Whether the bias is the mean of the words' biases, else 0.
-    RETURNS: row (width), bias (1).
+    RETURNS: row (width), bias (1), which is 0 where the decoder has none.
     """
     row = torch.stack([decoder.weight.detach()[ids].mean(0) for ids in words]).mean(0)
     bias = row.new_zeros(1)
-    if mean_bias and decoder.bias is not None:
+    if decoder.bias is not None:
         per_word = [decoder.bias.detach()[ids].mean() for ids in words]
         bias = torch.stack(per_word).mean().reshape(1)
     return row, bias

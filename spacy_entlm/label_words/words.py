@@ -79,18 +79,15 @@ def word_pieces(word: str, tokenizer: Any) -> List[int]:
 
 
 def label_word_pieces(
-    label_words: LabelWords, tokenizer: Any, *, multi_piece: str = "mean"
+    label_words: LabelWords, tokenizer: Any
 ) -> Dict[str, List[List[int]]]:
     """Turn label words into piece ids and say which ones are not one piece.
 
     tokenizer (PreTrainedTokenizerFast): The backbone's.
-    multi_piece (str): "mean" keeps a word of several pieces, which then stands for
-        the mean of their rows; "drop" leaves it out, as the paper does.
     RETURNS (Dict[str, List[List[int]]]): Per class, the ids of each usable word.
         Words that the tokenizer folds into one and the same are used once.
     RAISES (LabelWordError): If a class is left without a usable word.
     """
-    drop = multi_piece == "drop"
     pieces: Dict[str, List[List[int]]] = {}
     several: List[str] = []
     unknown: List[str] = []
@@ -98,7 +95,7 @@ def label_word_pieces(
         ids = {word: word_pieces(word, tokenizer) for word in words}
         unknown += [word for word in ids if not ids[word]]
         several += [word for word in ids if len(ids[word]) > 1]
-        known = [own for own in ids.values() if own and not (drop and len(own) > 1)]
+        known = list(filter(None, ids.values()))
         if not known:
             raise LabelWordError(
                 f"Label {label!r} has no usable label word (given: {words!r}). Name "
@@ -107,9 +104,8 @@ def label_word_pieces(
             )
         pieces[label] = [list(own) for own in dict.fromkeys(map(tuple, known))]
     if several:
-        action = "left out" if drop else "the mean of its pieces each"
-        what = f"Label words that are no single piece of the vocabulary ({action})"
-        logger.info("%s: %s", what, _some(several))
+        what = "no single piece of the vocabulary (the mean of its pieces each)"
+        logger.info("Label words that are %s: %s", what, _some(several))
     if unknown:
         what = "Label words that the vocabulary cannot say (left out)"
         logger.warning("%s: %s", what, _some(unknown))

@@ -12,7 +12,6 @@ from typing import (
     Any,
     Callable,
     Dict,
-    Iterable,
     List,
     Optional,
     Protocol,
@@ -47,13 +46,6 @@ CPU_BATCH_PADDING, BATCH_PADDING = 80, 2048
 # Most pieces whose inner values are kept for a backward pass, padding counted.
 TRAINING_PIECES = 4096
 
-# What the settings that name something may be.
-ALLOWED: Dict[str, Iterable[str]] = {
-    "precision": DTYPES,
-    "multi_piece": ("mean", "drop"),
-    "label_row_bias": ("mean", "zero"),
-}
-
 PieceModel = Model[List[Doc], PieceFeatures]
 
 
@@ -69,18 +61,14 @@ class ModelConfig:
     max_batch_pieces: Optional[int] = None
     precision: str = "float32"
     mixed_precision: bool = False
-    multi_piece: str = "mean"
-    label_row_bias: str = "mean"
     transformer_config: Dict[str, Any] = field(default_factory=dict)
     tokenizer_config: Dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """RAISES (ValueError): If a setting has no such value."""
-        for setting, allowed in ALLOWED.items():
-            value = getattr(self, setting)
-            if value not in allowed:
-                names = ", ".join(allowed)
-                raise ValueError(f"{setting} is one of {names}, not {value!r}")
+        if self.precision not in DTYPES:
+            names = ", ".join(DTYPES)
+            raise ValueError(f"precision is one of {names}, not {self.precision!r}")
         pieces = self.max_batch_pieces
         if pieces is not None and pieces < MIN_BATCH_PIECES:
             raise ValueError(

@@ -36,8 +36,6 @@ def build_entlm_v1(
     max_batch_pieces: Optional[int] = None,
     precision: str = "float32",
     mixed_precision: bool = False,
-    multi_piece: str = "mean",
-    label_row_bias: str = "mean",
     transformer_config: Dict[str, Any] = {},  # noqa: B006 (config values are copied)
     tokenizer_config: Dict[str, Any] = {},  # noqa: B006
 ) -> PieceModel:
@@ -54,9 +52,6 @@ def build_entlm_v1(
     precision (str): Of prediction: "float32", "bfloat16" or "float16".
     mixed_precision (bool): Whether to train with products in half precision: float16
         on a GPU, bfloat16 on a CPU.
-    multi_piece (str): "mean": a label word of several pieces stands for the mean of
-        their rows; "drop": it is left out.
-    label_row_bias (str): Initial bias of a label row: "mean" of its words' or "zero".
     transformer_config, tokenizer_config (Dict[str, Any]): Replace settings of the
         model's and the tokenizer's own configuration.
     RAISES (ValueError): If a setting has no such value.
@@ -111,12 +106,7 @@ class EntLMModel(MaskedLMModel):
         if label_rows is not None:
             found = read_label_rows(label_rows, width)
             rows |= {label: Rows(row[None], None) for label, row in found.items()}
-        self.network.add_labels(
-            label_words,
-            rows=rows,
-            multi_piece=self.config.multi_piece,
-            mean_bias=self.config.label_row_bias == "mean",
-        )
+        self.network.add_labels(label_words, rows)
 
     def fold_word(self, word: str) -> str:
         """How the backbone's tokenizer normalises a word: an uncased one folds it."""

@@ -158,12 +158,7 @@ class EntLMNetwork(LabelNetwork):
         return Rows(self.masked_lm.decoder.weight, self.masked_lm.decoder.bias)
 
     def add_labels(
-        self,
-        label_words: LabelWords,
-        *,
-        multi_piece: str,
-        mean_bias: bool,
-        rows: Optional[Dict[str, Rows]] = None,
+        self, label_words: LabelWords, rows: Optional[Dict[str, Rows]] = None
     ) -> None:
         """Add classes with their rows at initial values.
 
@@ -172,11 +167,9 @@ class EntLMNetwork(LabelNetwork):
         RAISES (LabelWordError): If a class has no usable word; then none is added.
         """
         new = check_label_words(label_words, tags=False)
-        pieces = label_word_pieces(
-            new, self.masked_lm.tokenizer, multi_piece=multi_piece
-        )
+        pieces = label_word_pieces(new, self.masked_lm.tokenizer)
         for label, words in pieces.items():
-            row, bias = initial_row(self.vocabulary, words, mean_bias=mean_bias)
+            row, bias = initial_row(self.vocabulary, words)
             given = (rows or {}).get(label)
             if given is not None:
                 row = given.weight[0].to(row)

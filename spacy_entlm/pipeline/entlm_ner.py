@@ -29,12 +29,7 @@ from .requirements import add_requirement
     "entlm_ner",
     assigns=ASSIGNS,
     default_config={
-        "model": {
-            "@architectures": "spacy-entlm.EntLM.v1",
-            **MODEL_CONFIG,
-            "multi_piece": "mean",
-            "label_row_bias": "mean",
-        },
+        "model": {"@architectures": "spacy-entlm.EntLM.v1", **MODEL_CONFIG},
         "label_bias": 0.0,
         **COMMON_CONFIG,
     },

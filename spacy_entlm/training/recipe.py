@@ -20,7 +20,7 @@ from .check import (
     warn_if_nothing_learned,
 )
 from .optimizer import build_adam
-from .schedule import MIN_UPDATES, check_shape, steps_to_zero, suitable_learn_rate
+from .schedule import MIN_UPDATES, steps_to_zero, suitable_learn_rate
 
 EPOCHS = 20
 
@@ -37,7 +37,6 @@ def train(
     batch_size: int = 4,
     learn_rate: Optional[float] = None,
     seed: int = 0,
-    shape: str = "linear",
     callback: Optional[Callback] = None,
 ) -> Dict[str, List[float]]:
     """Train the `entlm_ner` components of a pipeline on a few examples, and its peers
@@ -52,9 +51,9 @@ def train(
     epochs (Optional[int]): Passes over the examples. None: 20, and more where these
         would make fewer than 60 updates.
     batch_size (int): Examples of a step.
-    learn_rate (Optional[float]): Of the first step. None: what suits the backbone.
+    learn_rate (Optional[float]): Of the first step; it falls linearly to zero. None:
+        what suits the backbone.
     seed (int): Of the order of the examples and of dropout.
-    shape (str): Of the decay of the learning rate: "linear", "cosine" or "constant".
     callback (Optional[Callable]): Called after each epoch with its number, from 1,
         and the mean loss of each component.
     RETURNS (Dict[str, List[float]]): The mean loss of each epoch, per component.
@@ -69,14 +68,13 @@ def train(
     steps_per_epoch = math.ceil(len(data) / batch_size)
     if epochs is None:
         epochs = max(EPOCHS, math.ceil(MIN_UPDATES / steps_per_epoch))
-    check_shape(shape)
     fix_random_seed(seed)
     names = _prepare(nlp, data, label_words)
     if learn_rate is None:
         first: Any = nlp.get_pipe(names[0])
         learn_rate = suitable_learn_rate(first.label_model.config.name)
     n_steps = epochs * steps_per_epoch
-    rates: Any = steps_to_zero(learn_rate, n_steps, shape)
+    rates: Any = steps_to_zero(learn_rate, n_steps)
     optimizer = build_adam(rates)
     history: Dict[str, List[float]] = {name: [] for name in names}
     order = random.Random(seed)

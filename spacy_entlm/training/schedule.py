@@ -4,7 +4,7 @@ import logging
 import math
 from itertools import count
 from pathlib import Path
-from typing import Callable, Dict, Generator, Optional
+from typing import Generator, Optional
 
 from spacy.tokens import DocBin
 
@@ -24,12 +24,6 @@ HIGHEST_LEARN_RATE = 1e-3
 # Fewer updates leave a model that finds next to nothing (docs/benchmarks.md).
 MIN_UPDATES = 60
 
-DECAYS: Dict[str, Callable[[float], float]] = {
-    "linear": lambda done: 1.0 - done,
-    "cosine": lambda done: 0.5 * (1.0 + math.cos(math.pi * done)),
-    "constant": lambda done: 1.0,
-}
-
 
 def decay_to_zero(
     initial_rate: Optional[float],
@@ -37,11 +31,10 @@ def decay_to_zero(
     batch_size: int,
     examples: Optional[str] = None,
     backbone: Optional[str] = None,
-    shape: str = "linear",
     max_steps: int = 0,
     min_updates: int = 0,
 ) -> Generator[float, None, None]:
-    """A schedule that decays to zero at the end of the training, without warm-up
+    """A rate that falls linearly to zero at the end of the training, without warm-up
     (`spacy-entlm.decay_to_zero.v1`).
 
     initial_rate (Optional[float]): Of the first step; None: what suits the backbone.
@@ -50,12 +43,10 @@ def decay_to_zero(
     examples (Optional[str]): The training data (.spacy), for the number of steps. If
         it is not there (but the trained pipeline is), the rate is constant.
     backbone (Optional[str]): The masked LM, wanted if `initial_rate` is None.
-    shape (str): "linear", "cosine" or "constant".
     max_steps (int): Most steps of the training; 0: as many as the passes need.
     min_updates (int): As that of the batcher, `spacy-entlm.Batcher.v1`.
     RAISES (ValueError): If the training has no end to which the rate could decay.
     """
-    check_shape(shape)
     if epochs <= 0 and max_steps <= 0:
         end = f"max_epochs = {epochs} with training.max_steps = {max_steps}"
         raise ValueError(
@@ -66,22 +57,16 @@ def decay_to_zero(
     if initial_rate is None:
         initial_rate = suitable_learn_rate(backbone)
     if epochs <= 0:
-        return steps_to_zero(initial_rate, max_steps, shape)
+        return steps_to_zero(initial_rate, max_steps)
     if not examples or not (path := Path(examples)).exists():
-        return steps_to_zero(initial_rate, 1, "constant")
+        return steps_to_zero(initial_rate, 1)
     files = [path] if path.is_file() else path.rglob("*.spacy")
     n_docs = sum(len(DocBin().from_disk(file)) for file in files)
     n_docs *= n_repeats(n_docs, epochs, batch_size, min_updates)
     n_steps = epochs * math.ceil(n_docs / batch_size)
     if max_steps > 0:
         n_steps = min(n_steps, max_steps)
-    return steps_to_zero(initial_rate, n_steps, shape)
-
-
-def check_shape(shape: str) -> None:
-    """RAISES (ValueError): If there is no such decay."""
-    if shape not in DECAYS:
-        raise ValueError(f"shape is one of {list(DECAYS)}, not {shape!r}")
+    return steps_to_zero(initial_rate, n_steps)
 
 
 def n_repeats(n_examples: int, epochs: int, batch_size: int, min_updates: int) -> int:
@@ -95,12 +80,10 @@ def n_repeats(n_examples: int, epochs: int, batch_size: int, min_updates: int) -
     return max(1, math.ceil(((wanted - 1) * batch_size + 1) / n_examples))
 
 
-def steps_to_zero(
-    initial_rate: float, n_steps: int, shape: str = "linear"
-) -> Generator[float, None, None]:
+def steps_to_zero(initial_rate: float, n_steps: int) -> Generator[float, None, None]:
     """The rates of so many steps; after the last one its rate stays."""
     for step in count():
-        yield initial_rate * DECAYS[shape](min(step, n_steps - 1) / max(n_steps, 1))
+        yield initial_rate * (1.0 - min(step, n_steps - 1) / max(n_steps, 1))
 
 
 def suitable_learn_rate(backbone: Optional[str]) -> float:

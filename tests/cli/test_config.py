@@ -22,7 +22,6 @@ def test_settings_are_those_of_the_paper():
     training = Config().from_disk(CONFIGS / "entlm.cfg")["training"]
     assert training["batcher"]["size"] == 4
     assert training["max_epochs"] == 20
-    assert training["optimizer"]["learn_rate"]["shape"] == "linear"
     assert training["optimizer"]["L2"] == training["optimizer"]["grad_clip"] == 0
 
 

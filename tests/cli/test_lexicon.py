@@ -61,32 +61,6 @@ def test_merge_takes_a_map_in_pieces_and_packs_the_output(lexicon):
     assert len(read_lexicon("b.jsonl.gz")[0]) == 4
 
 
-def test_subsample_keeps_the_heaviest(lexicon):
-    args = ["subsample", "weighted.jsonl", "out.jsonl", "--fraction", 0.2]
-    result = lexicon(*args)
-    assert result.exit_code == 0, result.stderr
-    assert [e.name for e in read_lexicon("out.jsonl")[0]] == ["n8", "n9"]
-
-
-def test_subsample_keeps_what_comes_most_often_in_a_text(lexicon):
-    Path("text.txt.xz").write_bytes(lzma.compress(b"n3, n3!\n\nn7 and n3, n7 n1\n"))
-    args = ["subsample", "weighted.jsonl", "out.jsonl", "--fraction", 0.2]
-    result = lexicon(*args, "--text", "text.txt.xz")
-    assert result.exit_code == 0, result.stderr
-    assert "3 names occur in text.txt.xz" in result.stdout
-    assert [e.name for e in read_lexicon("out.jsonl")[0]] == ["n3", "n7"]
-
-
-def test_subsample_at_random_is_told_by_the_seed(lexicon):
-    args = ["weighted.jsonl", "--fraction", 0.5, "--by", "random"]
-    for name, seed in [("a", 1), ("b", 1), ("c", 2)]:
-        assert (
-            lexicon("subsample", *args, f"{name}.jsonl", "--seed", seed).exit_code == 0
-        )
-    a, b, c = (Path(f"{name}.jsonl").read_text() for name in "abc")
-    assert a == b != c
-
-
 def test_show_counts_and_names_the_ambiguous(lexicon):
     result = lexicon("show", "a.tsv.xz", "--map", MAP, "--examples", 1)
     assert result.exit_code == 0, result.stderr
@@ -117,8 +91,6 @@ def test_show_without_ambiguous_names(lexicon):
             "no pair of a label map",
         ),
         (["merge", "people.txt", "--out", "out.jsonl"], "give one with --label"),
-        (["subsample", "a.tsv.xz", "out.jsonl"], "with --text, or choose --by random"),
-        (["subsample", "a.tsv.xz", "out.jsonl", "--fraction", "2"], "up to 1"),
         (["show", "people.txt", "--lexicon-format", "xml"], "unknown format 'xml'"),
     ],
 )
@@ -130,7 +102,7 @@ def test_bad_input_is_one_line(lexicon, args, text):
     assert not Path("out.jsonl").exists()
 
 
-@pytest.mark.parametrize("command", ["merge", "subsample", "show", "wikidata"])
+@pytest.mark.parametrize("command", ["merge", "show", "wikidata"])
 def test_help_has_an_example(lexicon, command):
     result = lexicon(command, "--help")
     assert result.exit_code == 0
@@ -160,7 +132,6 @@ def test_wikidata_without_its_extra_says_what_to_install(lexicon, monkeypatch, p
     "command",
     [
         ["merge", "people.txt", "--label", "PER", "--out", "out.jsonl"],
-        ["subsample", "weighted.jsonl", "out.jsonl"],
         ["mine", "people.txt", "out.jsonl", "--patterns", "patterns.json"],
         ["wikidata", "out.jsonl", "--config", "map.json"],
     ],

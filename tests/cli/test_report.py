@@ -91,7 +91,7 @@ def search_report(**classes):
         "unseen": [],
         "advice": "annotate more text",
     }
-    settings = {"method": "data-lm", "smoothing": True, "lm_counts": ["a", "b"]}
+    settings = {"method": "data-lm", "smoothing": True, "lm_top_k": 3}
     return {"settings": settings, "classes": {"PER": {**entry, **classes}}}
 
 
@@ -158,7 +158,7 @@ def test_page_shows_the_counts_of_a_search(report, option):
     page = read_page()
     settings, people, _, conflicts, several = page.tables[:5]
     assert ["smoothing", "yes"] in settings
-    assert ["lm counts", "a, b"] in settings
+    assert ["lm top k", "3"] in settings
     assert people[1] == ["John", "john", "1,200", "7", "0.88", "8,400"]
     assert people[2] == ["Mary", "mary", "–", "–", "–", "–"]
     assert conflicts[1] == ["May", "5", "3", "0.20", "because"]

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,6 @@ from typer.testing import CliRunner
 
 from spacy_entlm.backbones.recommended import read_recommended
 from spacy_entlm.cli import entlm_cli
-
-SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "conll03"
 
 TEXT = """\
 Ann B-PER
@@ -40,7 +39,6 @@ def search(tmp_path, monkeypatch):
     """Run the command in a folder of its own, that holds a small corpus."""
     monkeypatch.chdir(tmp_path)
     Path("in.conll").write_text(TEXT)
-    Path("counts.json").write_text('{"PER": {"Bob": 3, "Ann": 1}, "LOC": {"Rome": 2}}')
 
     def search(*args, source="in.conll", out="out.json"):
         command = ["search", source, out, *args, "--overwrite"]
@@ -65,20 +63,17 @@ def test_data_needs_no_backbone(search):
     ]
 
 
-def test_lm_counts_are_read_and_added_up(search):
-    Path("more.json").write_text('{"I-PER": {"Ann": 2, "Smith": 1}, "I-LOC": {}}')
-    options = ["--lm-counts", "counts.json", "--lm-counts", "more.json"]
-    result = search(*options, "--save-counts", "sum.json")
-    assert result.exit_code == 0
-    assert read() == {"PER": ["Ann", "Bob", "Smith"], "LOC": ["Rome"]}
-    assert read("sum.json") == {
-        "PER": {"Bob": 3, "Ann": 3, "Smith": 1},
-        "LOC": {"Rome": 2},
-    }
+@pytest.fixture
+def predicted(monkeypatch):
+    """What the LM predicts, in place of counting."""
+    counts = {"PER": Counter(bob=3, ann=1), "LOC": Counter(rome=2)}
+    name = "spacy_entlm.label_words.lm_counts.count_predictions"
+    monkeypatch.setattr(name, lambda *_, **__: counts)
+    return counts
 
 
-def test_report_carries_settings_counts_and_what_was_left_out(search):
-    search("--lm-counts", "counts.json", "--smoothing", "--threshold", 0.5)
+def test_report_carries_settings_counts_and_what_was_left_out(search, bert, predicted):
+    search("--backbone", bert, "--threshold", 0.5)
     report = read("out.report.json")
     assert report["settings"] == {
         "method": "data-lm",
@@ -86,24 +81,23 @@ def test_report_carries_settings_counts_and_what_was_left_out(search):
         "threshold": 0.5,
         "smoothing": True,
         "annotated": "in.conll",
-        "backbone": None,
+        "backbone": str(bert),
         "lm_top_k": 3,
-        "lm_counts": ["counts.json"],
     }
     assert (report["sentences"], report["words"]) == (3, 13)
     person = report["classes"]["PER"]
     assert [(w["word"], w["data"], w["lm"]) for w in person["words"]] == [
-        ("Bob", 1, 3),
-        ("Ann", 2, 1),
-        ("Smith", 1, 0),
+        ("smith", 1, 0),  # the only one of a single piece
+        ("bob", 1, 3),
+        ("ann", 2, 1),
     ]
     (conflict,) = person["conflicts"]
-    assert conflict["word"] == "May"
+    assert conflict["word"] == "may"
     assert conflict["why"] == "1 of 3 are PER, not more than 0.5: 2 O"
 
 
-def test_class_with_too_few_words_is_named(search):
-    result = search("--lm-counts", "counts.json", "--top-k", 2, "--no-smoothing")
+def test_class_with_too_few_words_is_named(search, bert, predicted):
+    result = search("--backbone", bert, "--top-k", 2, "--no-smoothing")
     assert (
         "LOC has 1 of 2 words: words that are in both counts: 1 (try --smoothing); "
         "try --method data; annotate more text"
@@ -111,29 +105,24 @@ def test_class_with_too_few_words_is_named(search):
     assert "PER has" not in result.stdout
 
 
-def test_class_without_a_word_stays_empty_and_is_named(search):
-    Path("counts.json").write_text('{"PER": {"Ann": 1}}')
-    result = search("--lm-counts", "counts.json", "--no-smoothing")
+def test_class_without_a_word_stays_empty_and_is_named(search, bert, predicted):
+    del predicted["LOC"]
+    result = search("--backbone", bert, "--no-smoothing")
     assert result.exit_code == 0
-    assert read() == {"PER": ["Ann"], "LOC": []}
+    assert read() == {"PER": ["bob", "ann"], "LOC": []}
     assert "  LOC -" in result.stdout.splitlines()
-    assert "LOC has 0 of 6 words: the LM counts hold nothing for it" in result.stdout
+    assert "LOC has 0 of 6 words: the LM predicts no word for it" in result.stdout
 
 
 def test_backbone_gives_the_form_of_words_and_the_lm_counts(search, bert):
     options = ["--method", "lm", "--lm-top-k", 150, "--backbone", bert]
-    result = search(*options, "--save-counts", "sum.json", source=corpus(20))
+    result = search(*options, source=corpus(20))
     assert result.exit_code == 0, result.stderr
-    saved = read("sum.json")
-    assert list(saved) == ["PER", "LOC"]
-    assert sum(saved["PER"].values()) > 40
+    report = read("out.report.json")["classes"]
+    assert list(report) == ["PER", "LOC"]
+    assert report["PER"]["lm_predictions"] > 40
     words = [word for label in read().values() for word in label]
     assert words and all(word == word.lower() for word in words)
-    # Saved counts stand for counting.
-    assert search(
-        *options, "--lm-counts", "sum.json", source="corpus.jsonl", out="2.json"
-    )
-    assert read("2.json") == read()
 
 
 def test_lm_words_of_every_family_are_words_of_the_text(search, backbone):
@@ -194,29 +183,15 @@ def test_docbin_and_json_lines_are_read(search):
     assert read() == {"PER": ["Ann"]}
 
 
-def test_counts_of_an_uncased_backbone_are_noticed(search):
-    lower = dict.fromkeys(["ann", "bob", "smith", "may"], 1)
-    Path("counts.json").write_text(json.dumps({"PER": lower, "LOC": {"Rome": 1}}))
-    result = search("--lm-counts", "counts.json")
-    assert (
-        "Of 5 words of the LM counts 1 are in the text as spelled, 4 in lower case: "
-        "name the --backbone of the counts"
-    ) in result.stdout.splitlines()
-
-
 @pytest.mark.parametrize(
     "args, text",
     [
         (["--method", "both"], "method is one of data, lm, data-lm, not 'both'"),
         (["--method", "lm"], "--method lm needs --backbone"),
-        (["--method", "data", "--lm-counts", "counts.json"], "belong to the methods"),
         (["--method", "data", "--top-k", "0"], "top_k must be at least 1"),
         (["--method", "data", "--threshold", "60"], "threshold is a share"),
-        (["--lm-counts", "none.json"], "none.json: no such file"),
-        (["--lm-counts", "in.conll"], "in.conll: broken JSON"),
         (["--backbone", "no/such/model"], "Cannot find the masked LM"),
-        (["--lm-counts", "counts.json", "--save-counts", "counts.json"], "input too"),
-        (["--lm-counts", "counts.json", "--save-counts", "out.json"], "are one file"),
+        (["--method", "prototype"], "--method prototype needs --backbone"),
         (["--method", "data", "--data", "none"], "none: is no folder"),
     ],
 )
@@ -245,13 +220,6 @@ def test_text_without_words_is_one_line(search, content, text):
     (line,) = result.stderr.splitlines()
     assert text in line
     assert not Path("out.json").exists()
-
-
-def test_failed_search_keeps_the_lm_counts(search, bert):
-    Path("bad.conll").write_text("zq B-PER\n")
-    result = search("--backbone", bert, "--save-counts", "c.json", source="bad.conll")
-    assert result.exit_code == 1
-    assert read("c.json")["PER"]
 
 
 def test_help_shows_an_example(search):
@@ -383,16 +351,6 @@ def test_files_that_are_there_stay_unless_it_is_told(search, old):
     result = CliRunner().invoke(entlm_cli, command)
     assert result.exit_code == 1 and "--overwrite" in result.stderr
     assert Path(old).read_text() == "old"
-
-
-@pytest.mark.skipif(not SHARED.is_dir(), reason="no shared data")
-def test_published_label_words_come_in_order(search):
-    options = ["--lm-counts", SHARED / "label_frac.json", "--method", "data-lm"]
-    options += ["--smoothing", "--threshold", 0.6, "--top-k", 6]
-    result = search(*options, source=SHARED / "distant.txt")
-    assert result.exit_code == 0
-    published = json.loads((SHARED / "label_words.json").read_text())
-    assert {f"I-{label}": words for label, words in read().items()} == published
 
 
 def test_prototypes_are_rows_beside_words_by_data(search, bert):

@@ -47,7 +47,7 @@ def test_rows_are_what_features_of_a_class_have_in_common(backbone, docs, monkey
         assert cosine > 0.9999
     ids = [[reader.tokenizer.convert_tokens_to_ids("paris")]]
     if ids[0][0] != reader.tokenizer.unk_token_id:  # the uncased WordPiece
-        of_word, _ = initial_row(reader.vocabulary, ids, mean_bias=False)
+        of_word, _ = initial_row(reader.vocabulary, ids)
         torch.testing.assert_close(rows["LOC"].norm(), of_word.norm())
 
 

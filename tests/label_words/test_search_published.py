@@ -5,13 +5,14 @@ lie beside the repository, it is compared with them.
 """
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 import spacy
 
 from spacy_entlm.corpus.readers import read_docs
-from spacy_entlm.label_words.counts import count_docs, read_counts
+from spacy_entlm.label_words.counts import count_docs
 from spacy_entlm.label_words.search import SearchSettings, search_label_words
 from spacy_entlm.label_words.words import read_label_words
 
@@ -25,15 +26,18 @@ STRICT = {
 }
 
 
+def to_counts(read):
+    return {label: Counter(words) for label, words in read.items()}
+
+
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
-    """The authors' label words, and counts as our reader reads them."""
+    """The authors' label words and counts."""
     parts = json.loads(PUBLISHED.read_text(encoding="utf8"))
-    folder = tmp_path_factory.mktemp("published")
-    for name, part in parts.items():
-        (folder / f"{name}.json").write_text(json.dumps(part), encoding="utf8")
-    counts = [read_counts(folder / f"{name}.json") for name in ("data", "lm")]
-    return read_label_words(folder / "label_words.json"), *counts
+    path = tmp_path_factory.mktemp("published") / "label_words.json"
+    path.write_text(json.dumps(parts["label_words"]), encoding="utf8")
+    counts = [to_counts(parts[name]) for name in ("data", "lm")]
+    return read_label_words(path), *counts
 
 
 def words(data, lm, **settings):
@@ -57,7 +61,8 @@ def test_without_smoothing_they_are_those_of_the_paper(published):
 def test_whole_counts_give_the_same(published, smoothing):
     label_words, data, lm = published
     docs, _ = read_docs(CONLL / "distant.txt", spacy.blank("en"))
-    whole, whole_lm = count_docs(docs), read_counts(CONLL / "label_frac.json")
+    published_lm = json.loads((CONLL / "label_frac.json").read_text(encoding="utf8"))
+    whole, whole_lm = count_docs(docs), to_counts(published_lm)
     assert read_label_words(CONLL / "label_words.json") == label_words
     found = words(whole, whole_lm, smoothing=smoothing)
     assert found == words(data, lm, smoothing=smoothing)

@@ -1,4 +1,4 @@
-"""Merging entries, choosing labels, label maps, parts of a lexicon."""
+"""Merging entries, choosing labels, label maps."""
 
 import pytest
 from hypothesis import given
@@ -14,7 +14,6 @@ from spacy_entlm.lexicon.entries import (
     merge_entries,
 )
 from spacy_entlm.lexicon.labels import read_label_map
-from spacy_entlm.lexicon.subsample import count_names, subsample
 
 weights = st.none() | st.integers(0, 3).map(float)
 some_entries = st.lists(
@@ -104,54 +103,3 @@ def test_bad_label_map_files_are_errors(content, tmp_path):
     path.write_text(content, encoding="latin-1")
     with pytest.raises(DataError, match=r"map\.json: (broken JSON|no label map)"):
         read_label_map([str(path)])
-
-
-LEXICON = [Entry(f"name{i}", "ABC"[i % 3], float(i)) for i in range(60)]
-
-
-def test_subsample_keeps_the_heaviest_of_every_label():
-    kept = subsample(LEXICON, 0.1)
-    assert [e.name for e in kept] == [f"name{i}" for i in range(54, 60)]
-
-
-def test_subsample_keeps_at_least_one_name_of_every_label():
-    kept = subsample(LEXICON, 0.0001)
-    assert {e.label for e in kept} == set("ABC") and len(kept) == 3
-
-
-def test_subsample_keeps_the_names_that_come_most_often_in_a_text():
-    entries = [Entry("Lima", "LOC"), Entry("Rome", "LOC"), Entry("New York", "LOC")]
-    texts = [["New", "York", "or", "Rome"], ["New", "York"], ["lima"]]
-    counts = count_names(entries, texts)
-    assert counts == {"New York": 2, "Rome": 1}
-    assert subsample(entries, 0.34, counts=counts) == [entries[2]]
-    assert count_names(entries, texts, case="lower")["Lima"] == 1
-
-
-def test_subsample_at_random_is_told_by_the_seed():
-    one, same, other = (subsample(LEXICON, 0.2, by="random", seed=s) for s in (1, 1, 2))
-    assert one == same != other
-    assert [sum(e.label == label for e in one) for label in "ABC"] == [4, 4, 4]
-
-
-@given(some_entries.filter(bool), st.floats(0.01, 1), st.integers(0, 3))
-def test_a_larger_share_holds_the_smaller_one(entries, fraction, seed):
-    for by in ("random", "frequency"):
-        counts = {"a": 2, "b": 1}
-        small = subsample(entries, fraction / 2, by=by, counts=counts, seed=seed)
-        large = subsample(entries, fraction, by=by, counts=counts, seed=seed)
-        assert all(large.count(entry) >= small.count(entry) for entry in small)
-
-
-@pytest.mark.parametrize(
-    "settings, text",
-    [
-        ({"fraction": 0}, "above 0 and up to 1"),
-        ({"fraction": 1.1}, "above 0 and up to 1"),
-        ({"fraction": 1, "by": "size"}, "choose frequency or random"),
-        ({"fraction": 1}, "give a text to count in with --text"),
-    ],
-)
-def test_bad_subsample_settings_are_errors(settings, text):
-    with pytest.raises(DataError, match=text):
-        subsample([Entry("Lima", "LOC")], **settings)

@@ -16,8 +16,8 @@ def piece_rows(network, *pieces):
     return network.vocabulary.weight[ids], network.vocabulary.bias[ids]
 
 
-def add(network, words, *, multi_piece="mean", mean_bias=True, label="PER"):
-    network.add_labels({label: words}, multi_piece=multi_piece, mean_bias=mean_bias)
+def add(network, words, *, label="PER"):
+    network.add_labels({label: words})
     return network.head.rows[-1], network.head.biases[-1]
 
 
@@ -45,14 +45,9 @@ def test_single_word_gives_its_own_row(bert_network):
     assert torch.equal(bias, biases)
 
 
-def test_label_bias_can_begin_at_zero(bert_network):
-    _, bias = add(bert_network, ["John", "Mary"], mean_bias=False)
-    assert bias.tolist() == [0.0]
-
-
 def test_label_row_of_a_decoder_without_bias_has_bias_zero():
     rows = Rows(torch.randn(5, 3), None)
-    row, bias = initial_row(rows, [[1], [2]], mean_bias=True)
+    row, bias = initial_row(rows, [[1], [2]])
     torch.testing.assert_close(row, rows.weight[[1, 2]].mean(0))
     assert bias.tolist() == [0.0]
 
@@ -97,26 +92,12 @@ def test_word_of_several_pieces_stands_for_the_mean_of_its_pieces(bert_network):
     torch.testing.assert_close(bias, (mary_bias + johns_bias.mean()) / 2)
 
 
-def test_word_of_several_pieces_can_be_left_out(bert_network):
-    row, _ = add(bert_network, ["johns", "Mary"], multi_piece="drop")
-    rows, _ = piece_rows(bert_network, "mary")
-    assert torch.equal(row, rows[0])
-
-
 def test_words_of_several_pieces_are_named_in_one_notice(bert_network, caplog):
     with caplog.at_level(logging.INFO, logger="spacy.entlm"):
         add(bert_network, ["johns", "Mary", "marys"])
     (record,) = caplog.records
     assert "johns, marys" in record.getMessage()
     assert "Mary" not in record.getMessage()
-
-
-def test_class_whose_words_are_all_left_out_is_named(bert_network):
-    words = {"PER": ["John"], "CHEM": ["johns", "marys"]}
-    with pytest.raises(LabelWordError, match=r"'CHEM'.*johns"):
-        bert_network.add_labels(words, multi_piece="drop", mean_bias=True)
-    assert len(bert_network.head) == 0
-    assert bert_network.label_words == {}
 
 
 def test_unknown_label_word_is_left_out_with_a_warning(bert_network, caplog):
@@ -127,8 +108,11 @@ def test_unknown_label_word_is_left_out_with_a_warning(bert_network, caplog):
 
 
 def test_class_without_a_word_the_vocabulary_can_say_is_named(bert_network):
-    with pytest.raises(LabelWordError, match="'CITY'"):
-        add(bert_network, ["漢漢漢"], label="CITY")
+    words = {"PER": ["John"], "CITY": ["漢漢漢"]}
+    with pytest.raises(LabelWordError, match=r"'CITY'.*漢漢漢"):
+        bert_network.add_labels(words)
+    assert len(bert_network.head) == 0
+    assert bert_network.label_words == {}
 
 
 def test_byte_level_bpe_looks_words_up_with_their_leading_space(roberta_network):

@@ -214,8 +214,6 @@ def test_precision_can_be_set_when_loading(trained_folder, texts):
     "setting, message",
     [
         ({"precision": "float8"}, "precision is one of .*, not 'float8'"),
-        ({"multi_piece": "first"}, "multi_piece is one of"),
-        ({"label_row_bias": "random"}, "label_row_bias is one of"),
         ({"max_batch_pieces": 1}, "max_batch_pieces must be at least 16"),
     ],
 )

@@ -20,6 +20,11 @@ def load(name):
     return module
 
 
+@pytest.fixture(autouse=True)
+def scripts_see_each_other(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+
+
 @pytest.fixture
 def gold(make_examples):
     """The annotated sentences, of a vocabulary of their own."""

@@ -230,17 +230,6 @@ def test_a_sentencizer_annotates_for_a_span_getter(bert, blank_nlp, annotated):
     assert losses["entlm_ner"][0] > 0
 
 
-def test_the_decay_has_the_shape_that_is_asked_for(nlp, annotated, label_words):
-    """A rate that stays moves the weights further than one that falls to zero."""
-    with pytest.raises(ValueError, match="shape is one of"):
-        spacy_entlm.train(nlp, annotated, shape="square")
-    settings = {"label_words": label_words, "epochs": 5, "learn_rate": 1e-3}
-    linear = spacy_entlm.train(nlp, annotated, **settings)
-    again = spacy.blank("xx").from_config(nlp.config)
-    constant = spacy_entlm.train(again, annotated, shape="constant", **settings)
-    assert constant[NAME][-1] < linear[NAME][-1]
-
-
 @pytest.mark.parametrize("factory", ["bert_tagger", "nnshot"])
 def test_the_peers_are_trained_by_the_same_recipe(bert, annotated, factory):
     nlp = spacy.blank("xx")

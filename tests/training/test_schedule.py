@@ -2,7 +2,6 @@
 
 import json
 import logging
-import math
 import shutil
 from itertools import islice
 
@@ -36,22 +35,9 @@ def test_linear_decay_begins_at_the_rate_and_would_reach_zero_after_the_last_ste
     assert first(steps_to_zero(1.0, 4), 4) == [1.0, 0.75, 0.5, 0.25]
 
 
-def test_cosine_decay_falls_slowly_first():
-    rates = first(steps_to_zero(2.0, 4, "cosine"), 4)
-    expected = [1 + math.cos(math.pi * step / 4) for step in range(4)]
-    assert rates == pytest.approx(expected)
-    assert rates[1] > 1.5
-    assert rates[-1] > 0
-
-
-def test_constant_rate_stays():
-    assert first(steps_to_zero(0.1, 3, "constant"), 5) == [0.1] * 5
-
-
-@pytest.mark.parametrize("shape", ["linear", "cosine"])
 @pytest.mark.parametrize("n_steps", [1, 2, 100])
-def test_no_step_has_a_rate_of_zero(shape, n_steps):
-    rates = first(steps_to_zero(1.0, n_steps, shape), n_steps + 5)
+def test_no_step_has_a_rate_of_zero(n_steps):
+    rates = first(steps_to_zero(1.0, n_steps), n_steps + 5)
     assert rates[0] == 1.0
     assert min(rates) > 0
     assert rates == sorted(rates, reverse=True)
@@ -92,11 +78,6 @@ def test_data_may_be_a_folder_of_files(examples):
 def test_without_the_data_the_rate_is_constant(missing):
     """A trained pipeline is loaded where its training data is not."""
     assert first(decay_to_zero(0.5, 20, 4, missing), 4) == [0.5] * 4
-
-
-def test_unknown_shape_is_refused():
-    with pytest.raises(ValueError, match=r"shape is one of .* not 'square'"):
-        decay_to_zero(1.0, 1, 4, shape="square")
 
 
 @pytest.mark.parametrize("width, rate", [(768, 1e-4), (384, 3e-4)])

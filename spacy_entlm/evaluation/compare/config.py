@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Any, Dict, List, Literal, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 import srsly
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
@@ -71,12 +71,11 @@ class Settings(_Strict):
     epochs: int = Field(default=20, ge=1)
     batch_size: int = Field(default=4, ge=1)
     learn_rate: Optional[float] = Field(default=None, gt=0)
-    shape: Literal["linear", "cosine", "constant"] = "linear"
 
 
 class Variant(_Strict):
     """What is done otherwise: label words, settings of the training, settings of the
-    component, eg {"model": {"label_row_bias": "zero"}}."""
+    component, eg {"model": {"precision": "bfloat16"}}."""
 
     label_words: Optional[str] = None
     settings: Dict[str, Any] = {}

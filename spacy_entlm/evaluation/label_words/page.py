@@ -58,7 +58,7 @@ def label_words_page(
         if groups:
             groups.append((label, True, [i for i in own.values() if i]))
         for text, is_row, group in groups:
-            row = initial_row(rows, group, mean_bias=False)[0].numpy()
+            row = initial_row(rows, group)[0].numpy()
             points.append(Point(text, label, is_row, row))
         near = _nearest(points[-1].row, vocabulary, tokenizer, ids) if groups else []
         counted = report.get("classes", {}).get(label, {})

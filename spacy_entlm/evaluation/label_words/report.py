@@ -14,8 +14,6 @@ from ...label_words.search import ClassSearch, Counts, SearchSettings
 REPORT_SUFFIX = ".report.json"
 # Words left out that a report lists per class and reason; it gives the number of all.
 MAX_LISTED = 50
-# With an uncased backbone, folding multiplies the LM words that the text holds by 100.
-CASING_FACTOR = 3
 
 
 class _Word(BaseModel):
@@ -87,7 +85,7 @@ def _advice(entry: Dict[str, Any], settings: SearchSettings) -> str:
         return "no entity of it in the annotated text: annotate some, or choose words"
     hints: List[str] = []
     if settings.uses_lm and not entry["lm_predictions"]:
-        hints.append("the LM counts hold nothing for it: count on more text")
+        hints.append("the LM predicts no word for it")
     if settings.method == search.DATA_LM and not settings.smoothing:
         n = entry["candidates"]
         hints.append(f"words that are in both counts: {n} (try --smoothing)")
@@ -97,21 +95,6 @@ def _advice(entry: Dict[str, Any], settings: SearchSettings) -> str:
     if settings.uses_lm:
         hints.append("try --method data")
     return "; ".join([*hints, "annotate more text"])
-
-
-def casing_advice(data: Counts, lm: Counts) -> str:
-    """What to do if the LM counts seem to be those of an uncased backbone, and the
-    data counts have capital letters; else empty."""
-    in_data = set().union(*(data[x] for x in data if x != search.OUTSIDE))
-    in_lm = set().union(*lm.values())
-    shared = len(in_data & in_lm)
-    folded = len({word.lower() for word in in_data} & in_lm)
-    if folded <= CASING_FACTOR * max(shared, 1):
-        return ""
-    return (
-        f"Of {len(in_lm):,} words of the LM counts {shared:,} are in the text as "
-        f"spelled, {folded:,} in lower case: name the --backbone of the counts"
-    )
 
 
 def read_report(path: Path) -> Dict[str, Any]:

@@ -44,7 +44,7 @@ def test_variants_with_equal_label_words_are_one_cell(make, data, tmp_path):
         {"settings": {"epochs": 3}},
         {"seeds": [2]},
         {"splits": [2]},
-        {"variants": {"": {"component": {"model": {"label_row_bias": "zero"}}}}},
+        {"variants": {"": {"component": {"model": {"precision": "bfloat16"}}}}},
         {"variants": {"": {"component": {"threshold": 0.5}}}},
         {"methods": {"entlm": {"factory": "entlm_ner", "training": "other"}}},
     ],
