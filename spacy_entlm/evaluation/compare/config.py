@@ -66,9 +66,9 @@ class Backbone(_Strict):
 
 
 class Settings(_Strict):
-    """Of the training; learn_rate: None for the backbone's."""
+    """Of the training; epochs, learn_rate: None for those of `spacy_entlm.train`."""
 
-    epochs: int = Field(default=20, ge=1)
+    epochs: Optional[int] = Field(default=None, ge=1)
     batch_size: int = Field(default=4, ge=1)
     learn_rate: Optional[float] = Field(default=None, gt=0)
 

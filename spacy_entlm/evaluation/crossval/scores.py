@@ -69,7 +69,13 @@ def f1(counts: numpy.ndarray) -> numpy.ndarray:
 def f1_interval(counts: numpy.ndarray) -> Interval:
     """F1 of each repeat from the counts of all its sentences, int64 (n_sentences,
     n_repeats, 3); their mean, and its interval."""
-    return _interval(counts[:, None], lambda f1s: f1s[0])
+    found = _interval(counts[:, None], lambda f1s: f1s[0])
+    if found.low is None or found.low != found.high:
+        return found
+    # All alike: that of a proportion of so many sentences (Clopper and Pearson).
+    n = int(_are_annotated(counts[:, None]).sum())
+    exact = binomtest(round(n * found.value / PERCENT), n).proportion_ci()
+    return Interval(found.value, PERCENT * exact.low, PERCENT * exact.high)
 
 
 def f1_gain(before: numpy.ndarray, after: numpy.ndarray) -> Interval:
@@ -89,8 +95,7 @@ def _interval(
     figure (Callable): Of the mean F1 of each part.
     """
     value = float(figure(f1(parts.sum(axis=0)).mean(axis=1)))
-    annotated = (parts[..., 0] + parts[..., 2]).any(axis=(1, 2))
-    if annotated.sum() < MIN_SENTENCES:
+    if _are_annotated(parts).sum() < MIN_SENTENCES:
         return Interval(value)
     n_repeats = parts.shape[2]
     rng = numpy.random.default_rng([SEED, n_repeats])
@@ -99,13 +104,12 @@ def _interval(
         repeats = rng.integers(n_repeats, size=n_repeats)
         return figure(f1(drawn.sum(axis=0))[:, repeats].mean(axis=1))
 
-    low, high = bootstrap_interval(parts, statistic, SEED, N_RESAMPLES)
-    if low == high and value in (0.0, PERCENT):
-        # All alike: that of a proportion of so many sentences (Clopper and Pearson).
-        n = int(annotated.sum())
-        exact = binomtest(n if value else 0, n).proportion_ci()
-        low, high = PERCENT * exact.low, PERCENT * exact.high
-    return Interval(value, low, high)
+    return Interval(value, *bootstrap_interval(parts, statistic, SEED, N_RESAMPLES))
+
+
+def _are_annotated(parts: numpy.ndarray) -> numpy.ndarray:
+    """bool (n_sentences). parts: As for `_interval`."""
+    return (parts[..., 0] + parts[..., 2]).any(axis=(1, 2))
 
 
 def judge(

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+import spacy_entlm
 from spacy_entlm.corpus.tags import doc_to_tags
 from spacy_entlm.evaluation.compare.cells import make_jobs, plan_cells
 from spacy_entlm.evaluation.compare.data import DatasetReader
@@ -39,6 +40,22 @@ def test_records_say_what_was_run(make, inline, tmp_path, label_words):
     assert entlm["settings"]["learn_rate"] == 0.01
     assert entlm["versions"]["spacy-entlm"]
     assert not result.errors
+
+
+def test_examples_are_passed_as_often_as_by_default(
+    make, inline, tmp_path, monkeypatch
+):
+    """So that a few of them make enough updates; unless the config says how often."""
+    given, train = [], spacy_entlm.train
+
+    def train_once(nlp, examples, *, epochs, **settings):
+        given.append(epochs)
+        return train(nlp, examples, epochs=1, **settings)
+
+    monkeypatch.setattr(spacy_entlm, "train", train_once)
+    run_comparison(make(settings={}), tmp_path / "out")
+    run_comparison(make(settings={"epochs": 7}), tmp_path / "out")
+    assert given == [None, 7]
 
 
 def test_the_same_seeds_give_the_same_report(make, inline, tmp_path):
