@@ -94,10 +94,8 @@ def search_cli(
         from ..model.entlm import load_reader  # torch takes seconds
 
         reader = load_reader(backbone)
-    found: Dict[str, search.ClassSearch] = {}
-    report: Dict[str, Any] = {}
-    if lacks_words:
-        found, report = _search(reader, docs, settings, lm_top_k)
+    searching = (reader, docs, settings, lm_top_k)
+    found, report = _search(*searching) if lacks_words else ({}, {})
     searched: LabelWords = {}
 
     def take_searched(labels: List[str]) -> LabelWords:

@@ -71,9 +71,7 @@ def read_docs(
 
 def read_docbin(path: Path, nlp: Language) -> list[Doc]:
     """Read all Docs of a DocBin, empty ones too, annotated or not.
-
-    RAISES (DataError): If it cannot be read, is no DocBin, or a damaged one.
-    """
+    RAISES (DataError): If it cannot be read, is no DocBin, or a damaged one."""
     data = read_bytes(path)
     if not data.strip():
         raise DataError(_EMPTY, path=path)

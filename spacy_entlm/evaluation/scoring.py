@@ -6,7 +6,7 @@ that can tell them apart is no worse for it: in its predictions they are merged,
 """
 
 from collections import defaultdict
-from typing import Any, Dict, Iterable, List, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Sequence, Tuple
 
 from spacy.scorer import PRFScore
 from spacy.tokens import Doc
@@ -28,17 +28,39 @@ def score_entities(examples: Iterable[Example]) -> Dict[str, Any]:
     golds: List[Tuple[Doc, Doc]] = [(eg.reference, eg.predicted) for eg in examples]
     scores: Dict[str, Any] = {}
     for way, merged in (("io", True), ("bio", False)):
-        per_type: Dict[str, PRFScore] = defaultdict(PRFScore)
-        for gold, predicted in golds:
-            right = judged_entities(gold, entity_spans(gold), merged=merged)
-            found = judged_entities(gold, entity_spans(predicted), merged=merged)
-            for label in {label for _, _, label in right + found}:
-                own = ({span for span in s if span[2] == label} for s in (found, right))
-                per_type[label].score_set(*own)
+        per_type = _score(golds, entity_spans, merged)
         by_label = {label: per_type[label].to_dict() for label in sorted(per_type)}
         total = sum(per_type.values(), PRFScore()).to_dict()
         scores[way] = {**total, "per_type": by_label}
     return {**scores, "n_entities": sum(len(gold.ents) for gold, _ in golds)}
+
+
+def score_words(examples: Iterable[Example]) -> Dict[str, PRFScore]:
+    """Score per class how many words are found in entities of it: a given name alone
+    is no person's name, yet the word is right.
+
+    examples (Iterable[Example]): As in `score_entities`.
+    """
+
+    def words(doc: Doc) -> List[LabelledSpan]:
+        return [(t.i, t.i + 1, t.ent_type_) for t in doc if t.ent_type]
+
+    return _score([(eg.reference, eg.predicted) for eg in examples], words, False)
+
+
+def _score(
+    golds: Iterable[Tuple[Doc, Doc]],
+    spans_of: Callable[[Doc], List[LabelledSpan]],
+    merged: bool,
+) -> Dict[str, PRFScore]:
+    per_type: Dict[str, PRFScore] = defaultdict(PRFScore)
+    for gold, predicted in golds:
+        both = (gold, predicted)
+        right, found = (judged_entities(gold, spans_of(x), merged=merged) for x in both)
+        for label in {label for _, _, label in right + found}:
+            own = ({span for span in s if span[2] == label} for s in (found, right))
+            per_type[label].score_set(*own)
+    return per_type
 
 
 def entity_spans(doc: Doc) -> List[LabelledSpan]:

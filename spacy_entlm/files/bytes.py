@@ -22,10 +22,8 @@ def pack_folder(write: Callable[[Path], None]) -> bytes:
 
 def unpack_folder(data: bytes, read: Callable[[Path], T]) -> T:
     """Undo `pack_folder`, and give what `read` makes of the folder.
-
     RAISES (ValueError): If the message is none of these, or the path of a file would
-        leave the folder.
-    """
+    leave the folder."""
     files: Dict[str, bytes] = srsly.msgpack_loads(data) if data else {}
     if not isinstance(files, dict):
         raise ValueError("These bytes hold no files of a component")

@@ -85,10 +85,8 @@ def write_folder(folder: Path, *, keep: Collection[str] = ()) -> Iterator[Path]:
 
 def read_folder(folder: Path, read: Callable[[Path], T]) -> T:
     """Read a folder that `write_folder` wrote, or writes at the same time.
-
     RETURNS (T): What `read` makes of the folder; it is called again if the folder was
-        changed in the meantime.
-    """
+    changed in the meantime."""
     for _ in range(_N_READS):
         # What is being written may only be touched under a lock: it may be alive.
         is_left = fcntl is not None and (folder / _WRITING).exists()

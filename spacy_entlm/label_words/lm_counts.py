@@ -30,7 +30,6 @@ def count_predictions(
     docs: Iterable[Doc],
     *,
     top_k: int = LM_TOP_K,
-    max_batch_pieces: int = MAX_BATCH_PIECES,
     progress: Optional[Progress] = None,
 ) -> Counts:
     """Count the LM's best predictions at the first piece of each labelled word.
@@ -41,7 +40,6 @@ def count_predictions(
 
     reader (Reader): The masked LM. docs (Iterable[Doc]): With entities.
     top_k (int): How many predictions count at each word.
-    max_batch_pieces (int): Most pieces of a batch, padding counted.
     progress (Optional[Progress]): Called with the list of batches of Docs, returns
         what to iterate over in its place.
     RETURNS (Dict[str, Counter]): Per class, in order of first appearance, how often
@@ -59,7 +57,7 @@ def count_predictions(
     for chunk in chunks if progress is None else progress(chunks):
         classes = word_classes(chunk, list(names))
         pieces = reader.read_words(
-            chunk, wanted=classes != NO_CLASS, max_batch_pieces=max_batch_pieces
+            chunk, wanted=classes != NO_CLASS, max_batch_pieces=MAX_BATCH_PIECES
         )
         predicted = [
             # An output matrix may have more rows than the tokenizer has pieces.
@@ -93,7 +91,6 @@ def piece_as_word(piece: str, tokenizer: Any) -> str:
     """A piece as the word that it is, or with "##" before it if it begins no word.
 
     piece (str): As the vocabulary spells it.
-    tokenizer (PreTrainedTokenizerFast): The backbone's tokenizer.
     """
     backend = tokenizer.backend_tokenizer
     if isinstance(backend.model, WordPiece) or backend.decoder is None:

@@ -19,17 +19,9 @@ NO_CLASS = -1
 class Reader(Protocol):
     """A masked LM that reads texts; `model.entlm.load_reader` gives one."""
 
-    @property
-    def tokenizer(self) -> Any:
-        """The fast tokenizer."""
-
-    @property
-    def vocabulary(self) -> Rows:
-        """The output matrix."""
-
-    @property
-    def device(self) -> torch.device:
-        """Where features are."""
+    tokenizer: Any
+    vocabulary: Rows
+    device: torch.device
 
     def read_words(
         self,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping, Optional
 
 from ..corpus.formats import format_from_name
-from ..files.errors import DataError
+from ..files.errors import DataError, located
 from ..files.json_lines import load_object
 from ..files.text import Line, read_lines
 from .entries import (
@@ -63,10 +63,8 @@ def read_lexicon(
 
     def made() -> Iterator[Entry]:
         for number, values in _parse(read_lines(path), path, form):
-            try:
+            with located(path, number):
                 entry = _make_entry(values, number, label, label_map, report)
-            except DataError as error:
-                raise DataError(str(error), path=path, line=number) from error
             if entry is not None:
                 yield entry
 
@@ -79,11 +77,11 @@ def read_lexicon(
 def _parse(lines: Iterable[Line], path: Path, form: str) -> Iterator[Row]:
     if form in _DIALECTS:
         yield from _parse_columns(lines, path, _DIALECTS[form])
+    like = '{"name": ..., "label": ...}'
     for number, line in lines:
         if line.strip() and form == LIST:
             yield number, {"name": line}
         elif line.strip():
-            like = '{"name": ..., "label": ...}'
             yield number, load_object(line, path, number, form=like)
 
 
@@ -101,8 +99,9 @@ def _parse_columns(
             if {"name", "label"} <= set(names):
                 header = names
             else:
-                number = reader.line_num
-                yield number, _name_cells(cells, header, path, number)
+                with located(path, reader.line_num):
+                    values = _name_cells(cells, header)
+                yield reader.line_num, values
     except csv.Error as error:
         raise DataError(
             f"broken CSV ({error}): close the quotes, and double those inside a name",
@@ -111,18 +110,14 @@ def _parse_columns(
         ) from error
 
 
-def _name_cells(
-    cells: list[str], header: list[str], path: Path, line: int
-) -> dict[str, Any]:
+def _name_cells(cells: list[str], header: list[str]) -> dict[str, Any]:
     columns = header or _COLUMNS
     if not header and len(cells) == 3 and _number(cells[2]) is None:
         columns = _THREE_COLUMNS
     if len(cells) > len(columns):
-        raise DataError(
+        raise ValueError(
             f"{len(cells)} columns: a line holds {', '.join(_COLUMNS)}, or what a "
-            "first line with these names says",
-            path=path,
-            line=line,
+            "first line with these names says"
         )
     values: dict[str, Any] = dict(zip(columns, cells))
     weight = values.pop("weight", "")
@@ -188,7 +183,7 @@ def _check_types(values: dict[str, Any]) -> None:
     elif weight is not None and not 0 <= weight <= sys.float_info.max:
         problem = f"weight {str(weight)[:20]} must be 0 or more, and finite"
     if problem is not None:
-        raise DataError(
+        raise ValueError(
             f'{problem}: write {{"name": "Lima", "label": "LOC"}}, if you like with '
             '"weight" and "source"'
         )

@@ -199,9 +199,7 @@ def save_rows(path: Path, rows: Rows) -> None:
 
 def load_rows(path: Path, n_rows: int, width: int) -> Rows:
     """Read what `save_rows` wrote.
-
-    RAISES (DataError): If the file is missing or broken, or there are other rows.
-    """
+    RAISES (DataError): If the file is missing or broken, or there are other rows."""
     shapes = {ROWS_KEY: (n_rows, width), BIASES_KEY: (n_rows,)}
     tensors = load_tensors(path, shapes)
     return Rows(tensors[ROWS_KEY], tensors[BIASES_KEY])
@@ -209,9 +207,7 @@ def load_rows(path: Path, n_rows: int, width: int) -> Rows:
 
 def read_learned_rows(learned: Recommended, width: int) -> Optional[Rows]:
     """Rows of the classes that a backbone brings words for, in their order.
-
-    RAISES (DataError): If their file is broken, or has others.
-    """
+    RAISES (DataError): If their file is broken, or has others."""
     if learned.label_rows is None:
         return None
     return load_rows(learned.label_rows, len(learned.label_words), width)

@@ -55,9 +55,7 @@ class Training:
 
     def run(self, state: State) -> None:
         """Train to the end, from where the state stands; it is changed in place.
-
-        RAISES (DataError): If the loss is no number any more.
-        """
+        RAISES (DataError): If the loss is no number any more."""
         device = self.masked_lm.decoder.weight.device
         self.masked_lm.train()
         # Dropout must not change the random numbers of whoever calls this.

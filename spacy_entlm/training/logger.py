@@ -98,8 +98,7 @@ def summary_lines(
 ) -> List[str]:
     """Label words and entities of each class, and what would help most.
 
-    nlp (Language): The trained pipeline. name (str): The component's name.
-    examples (Iterable[Example]): The training examples.
+    name (str): Of the trained component. examples (Iterable[Example]): Of the training.
     scores (Scores): "p", "r", "f" per class, from 0 to 1, on other examples than
         these; None: there are none.
     """

@@ -43,10 +43,8 @@ def check_report(
     config: Comparison, folder: Path, baselines: Optional[Sequence[str]]
 ) -> None:
     """Check before long work that a report can be written, as `write_report` does.
-
     RAISES (DataError): If a baseline is no field or not in the config, or the folder
-        has a report of something else.
-    """
+    has a report of something else."""
     fields = ("method", "variant", "backbone")
     for baseline in baselines or ():
         name, _, value = baseline.partition("=")
@@ -72,7 +70,6 @@ def write_report(
 ) -> List[str]:
     """Write the report of a comparison; what an earlier call wrote is replaced.
 
-    result (Result): The records. folder (Path): Where to. title (str): Its heading.
     baselines (Optional[Sequence[str]]): What differences are to, FIELD=VALUE. None:
         DEFAULT_BASELINE, if it is there.
     RETURNS (List[str]): The means of F1, for the screen.

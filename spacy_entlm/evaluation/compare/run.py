@@ -74,9 +74,7 @@ def run_comparison(
 
 def read_result(config: Comparison, folder: Path) -> Result:
     """The records in a folder as they are now; a run may go on at the same time.
-
-    RAISES (ValueError): If there are none, or other ones.
-    """
+    RAISES (ValueError): If there are none, or other ones."""
     path = folder / RECORDS_FILE
     data = read_bytes(path)
     records = read_records(path, FORM, data[: data.rfind(b"\n") + 1])

@@ -178,9 +178,7 @@ class BertTagger(MaskedLMNER):
 
     def add_label(self, label: str) -> int:
         """Add a class. On a trained pipeline its rows are new, the others stay.
-
-        RETURNS (int): 1, or 0 if the class is there already.
-        """
+        RETURNS (int): 1, or 0 if the class is there already."""
         return self._add_label(label, [])
 
     def initialize(

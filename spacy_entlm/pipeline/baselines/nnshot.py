@@ -157,10 +157,8 @@ class NNShot(BertTagger):
 
     def score_words(self, docs: List[Doc]) -> LabelScores:
         """What the decoder gets to see of all words of some Docs.
-
         RAISES (ValueError): If the component was neither trained nor loaded, or has no
-            support set.
-        """
+        support set."""
         self._read_support()
         if self.is_initialized and not self.label_model.network.has_index:
             raise ValueError(
