@@ -9,14 +9,14 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..corpus.docs import check_extension, write_docs
+from ..corpus.docs import OUTPUT_EXTENSIONS, write_docs
 from ..corpus.formats import EXTENSIONS, FORMATS, SPACY, format_from_content
 from ..corpus.readers import read_docbin, read_docs
 from ..corpus.texts import make_docs
 from ..evaluation.scoring import score_entities, score_words
 from ..files import text as files
 from ..files.errors import DataError
-from ..files.file import check_output, replace_file, write_file
+from ..files.file import check_extension, check_output, replace_file, write_file
 from ..files.folder import check_folder
 from ..lexicon.match import LexiconMatcher, annotate
 from ..lexicon.report import MatchReport
@@ -78,7 +78,7 @@ def annotate_cli(
     output = output_path if corpus is None else input_path
     if output is None or (corpus and output_path):
         raise DataError("name LEXICON, IN and OUT, or a data folder, OUT and --corpus")
-    check_extension(output)
+    check_extension(output, OUTPUT_EXTENSIONS)
     if corpus is not None:
         check_output(output, overwrite=overwrite)
         lexicon_path, input_path = _find_in_folders(lexicon_path, corpus, output)

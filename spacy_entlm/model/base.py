@@ -166,16 +166,12 @@ class MaskedLMModel:
         return windows
 
     def read_words(
-        self,
-        docs: list[Doc],
-        *,
-        wanted: Optional[numpy.ndarray] = None,
-        max_batch_pieces: Optional[int] = None,
+        self, docs: list[Doc], *, wanted: Optional[numpy.ndarray] = None
     ) -> PieceFeatures:
         """Features of words, those of their first pieces, without gradients.
 
         wanted: bool (n_words), words that are read; None: all. Words without a piece
-            are left out. max_batch_pieces (Optional[int]): In place of the config's.
+            are left out.
         """
         windows = self.windows(docs)
         if wanted is not None:
@@ -183,7 +179,7 @@ class MaskedLMModel:
         limit, padding = BATCH_PIECES, BATCH_PADDING
         if self.device.type == "cpu":
             limit, padding = CPU_BATCH_PIECES, CPU_BATCH_PADDING
-        limit = max_batch_pieces or self.config.max_batch_pieces or limit
+        limit = self.config.max_batch_pieces or limit
         words, features = [numpy.zeros(0, dtype="int64")], [self._no_features()]
         for batch in iter_batches(windows, limit, padding):
             if len(batch.words):
@@ -278,11 +274,8 @@ def build_model(view: type[MaskedLMModel], config: ModelConfig) -> PieceModel:
 
 
 def get_label_model(model: Model) -> Any:
-    """Find what a component calls, in a model or in a layer below it.
-
-    RETURNS (LabelModel): A view of that layer.
-    RAISES (ValueError): If there is none.
-    """
+    """Find the `LabelModel` that a component calls, in a model or in a layer below it.
+    RAISES (ValueError): If there is none."""
     for layer in model.walk():
         if "label_model" in layer.attrs:
             return layer.attrs["label_model"](layer)

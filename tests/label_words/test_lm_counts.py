@@ -81,7 +81,7 @@ def test_size_of_batches_changes_neither_counts_nor_order(
     reader, docs, max_batch_pieces, monkeypatch
 ):
     counts = count_predictions(reader, docs)
-    monkeypatch.setattr(lm_counts, "MAX_BATCH_PIECES", max_batch_pieces)
+    monkeypatch.setattr(reader.config, "max_batch_pieces", max_batch_pieces)
     assert in_order(count_predictions(reader, docs)) == in_order(counts)
 
 
