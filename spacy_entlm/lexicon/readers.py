@@ -36,6 +36,8 @@ _N_TYPES_SHOWN = 10
 
 # A line number, and what the line says of "name", "label", "weight" and "source".
 Row = tuple[int, dict[str, Any]]
+# Type of a file -> label.
+LabelMap = Optional[Mapping[str, str]]
 
 
 def read_lexicon(
@@ -43,7 +45,7 @@ def read_lexicon(
     *,
     format: Optional[str] = None,
     label: Optional[str] = None,
-    label_map: Optional[Mapping[str, str]] = None,
+    label_map: LabelMap = None,
 ) -> tuple[list[Entry], LexiconReport]:
     """Read a lexicon of JSON lines {"name", "label", "weight"?, "source"?}, patterns of
     spaCy's entity ruler, TSV, CSV or a plain list, packed (.xz, .gz) or not.
@@ -137,7 +139,7 @@ def _make_entry(
     values: dict[str, Any],
     line: int,
     label: Optional[str],
-    label_map: Optional[Mapping[str, str]],
+    label_map: LabelMap,
     report: LexiconReport,
 ) -> Optional[Entry]:
     """The entry of a line, None if it is left out."""
@@ -202,9 +204,7 @@ def _pattern_to_name(pattern: Any) -> Optional[str]:
     return " ".join(words) if words else None
 
 
-def _explain_nothing(
-    report: LexiconReport, label_map: Optional[Mapping[str, str]]
-) -> str:
+def _explain_nothing(report: LexiconReport, label_map: LabelMap) -> str:
     if report.unmapped and label_map is not None:
         types = ", ".join(t for t, _ in report.unmapped.most_common(_N_TYPES_SHOWN))
         return (

@@ -197,10 +197,7 @@ def _count_items(wanted: WikidataClass, client: SparqlClient) -> int:
 
 
 def read_page(
-    wanted: WikidataClass,
-    rows: Sequence[Row],
-    min_sitelinks: int,
-    report: LexiconReport,
+    wanted: WikidataClass, rows: list[Row], min_sitelinks: int, report: LexiconReport
 ) -> Iterator[Entry]:
     """Read the names in the rows of a page, weighed by the fame of their items.
 

@@ -30,7 +30,6 @@ class Training:
     """A training.
 
     masked_lm (MaskedLM): The model, on its device, in float32.
-    save (Callable): Writes a checkpoint.
     report (Callable): Shows the step, the share of the training that is done, the mean
         loss since the last checkpoint, and pieces per second.
     """

@@ -50,7 +50,6 @@ def learn_names(
     sentences (int): Sentences with names that are learned from, at most.
     label (Optional[str]): Class of names that have none, as in a plain list.
     lang (str): Language whose tokenizer and stop words are used.
-    mixed_precision (bool): As the model's setting: faster on a GPU.
     RETURNS (Dict[str, Any]): What pretrain.json says.
     RAISES (ValueError): If anything given cannot be used.
     """

@@ -42,7 +42,6 @@ def run_comparison(
     folder (Path): Where records.jsonl is, or will be.
     n_processes (int): Trainings at a time; the cores are divided between them.
     gpus (Sequence[int]): Devices, taken in turn; none: the CPU.
-    notify (Callable[[str], None]): Called with what a person wants to know.
     RAISES (ValueError): If the folder is in use or has other records, or what the
         config names is not there.
     """

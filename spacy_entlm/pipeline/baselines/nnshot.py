@@ -50,9 +50,7 @@ class NNShotNetwork(TaggerNetwork):
 
     def set_index(self, features: torch.Tensor, tags: numpy.ndarray) -> None:
         """Take the words of the support set.
-
-        features: float32 (n, width). tags: int64 (n), 0 for no entity, 1 + index.
-        """
+        features: float32 (n, width). tags: int64 (n), 0 for no entity, 1 + index."""
         order = numpy.argsort(tags, kind="stable")
         rows = torch.from_numpy(order).to(features.device)
         self.support_features = torch.nn.functional.normalize(features[rows])
