@@ -33,13 +33,17 @@ from tqdm import tqdm
 
 from spacy_entlm.corpus.docs import unannotated
 from spacy_entlm.corpus.readers import read_docs
-from spacy_entlm.evaluation.figures import new_figure
+from spacy_entlm.evaluation.pages import new_figure
 from spacy_entlm.files.file import replace_file, write_file
 from spacy_entlm.files.json_lines import dump_json
 from spacy_entlm.files.text import read_lines
-from spacy_entlm.label_words.counts import count_docs, fold_counts
 from spacy_entlm.label_words.lm_counts import count_predictions
-from spacy_entlm.label_words.search import SearchSettings, search_label_words
+from spacy_entlm.label_words.search import (
+    SearchSettings,
+    count_docs,
+    fold_counts,
+    search_label_words,
+)
 from spacy_entlm.lexicon.entries import Entry
 from spacy_entlm.lexicon.match import LexiconMatcher, annotate
 from spacy_entlm.model.entlm import load_reader

@@ -73,9 +73,7 @@ def progress_bar(items: Iterable[Any], unit: str = "doc") -> Iterable[Any]:
 
 def blank_pipeline(lang: str) -> Language:
     """Make an empty pipeline with the tokenizer of a language, eg "en".
-
-    RAISES (DataError): If spaCy lacks the language, or it needs another package.
-    """
+    RAISES (DataError): If spaCy lacks the language, or it needs another package."""
     try:
         return spacy.blank(lang)
     except ImportError as error:

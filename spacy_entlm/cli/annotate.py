@@ -9,17 +9,17 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..corpus.docs import check_extension, write_docs
+from ..corpus.docs import OUTPUT_EXTENSIONS, write_docs
 from ..corpus.formats import EXTENSIONS, FORMATS, SPACY, format_from_content
 from ..corpus.readers import read_docbin, read_docs
 from ..corpus.texts import make_docs
-from ..evaluation.scoring import score_entities
+from ..evaluation.scoring import score_entities, score_words
 from ..files import text as files
 from ..files.errors import DataError
-from ..files.file import check_output, replace_file, write_file
+from ..files.file import check_extension, check_output, replace_file, write_file
 from ..files.folder import check_folder
 from ..lexicon.match import LexiconMatcher, annotate
-from ..lexicon.report import MatchReport, score_words
+from ..lexicon.report import MatchReport
 from . import _options as opts
 from . import _util as util
 from ._options import arg, command, flag, opt
@@ -78,7 +78,7 @@ def annotate_cli(
     output = output_path if corpus is None else input_path
     if output is None or (corpus and output_path):
         raise DataError("name LEXICON, IN and OUT, or a data folder, OUT and --corpus")
-    check_extension(output)
+    check_extension(output, OUTPUT_EXTENSIONS)
     if corpus is not None:
         check_output(output, overwrite=overwrite)
         lexicon_path, input_path = _find_in_folders(lexicon_path, corpus, output)
@@ -114,7 +114,7 @@ def annotate_cli(
     if gold_docs:
         scores = score_entities(examples)
         rows = {"all": scores["bio"], **scores["bio"]["per_type"]}
-        words = score_words((eg.predicted, eg.reference) for eg in examples)
+        words = score_words(examples)
         rows.update({f"{k}, words": v.to_dict() for k, v in words.items()})
         echo(f"Against {scores['n_entities']:,} gold entities, in percent:")
         echo(*util.score_table(rows))

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any, List, Optional, Tuple
 
-from ..evaluation.figures import HOW_TO_GET, has_matplotlib
+from ..evaluation.pages import HOW_TO_GET, has_matplotlib
 from ..files.errors import DataError
 from ._options import arg, command, flag, opt
 from ._util import echo

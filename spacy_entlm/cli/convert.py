@@ -6,10 +6,10 @@ from typing import Dict, Optional
 from weasel.util import get_checksum
 
 from ..backbones.names import resolve_backbone
-from ..corpus.docs import OUTPUT_EXTENSIONS, check_extension, write_docs
+from ..corpus.docs import OUTPUT_EXTENSIONS, write_docs
 from ..corpus.formats import EXTENSIONS
 from ..files.errors import DataError
-from ..files.file import check_output, write_file
+from ..files.file import check_extension, check_output, write_file
 from ..files.folder import check_folder, check_output_folder, write_folder
 from ..files.json_lines import dump_json
 from ..files.text import find_part
@@ -50,12 +50,12 @@ def convert_cli(
       [Angela Ruiz](PER) flew to [Lima](LOC).
     """
     is_file = input_path.exists() and not input_path.is_dir()
-    if not is_file and output_path.suffix not in OUTPUT_EXTENSIONS:
+    if not is_file and output_path.suffix.lower() not in OUTPUT_EXTENSIONS:
         check_folder(input_path)
         check_output_folder(output_path, source=input_path, overwrite=overwrite)
         _convert_folder(input_path, output_path, lang, format, backbone)
         return
-    check_extension(output_path)
+    check_extension(output_path, OUTPUT_EXTENSIONS)
     check_output(output_path, source=input_path, overwrite=overwrite)
     docs, report = load_docs(input_path, lang, format)
     with write_file(output_path) as temporary:

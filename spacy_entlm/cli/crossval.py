@@ -8,7 +8,7 @@ from spacy.cli._util import import_code, parse_config_overrides, setup_gpu
 
 from ..corpus.report import format_counts
 from ..files.errors import DataError
-from ..files.file import check_output, replace_file
+from ..files.file import check_extension, check_output, replace_file
 from ._options import CONFIG, FORMAT, arg, command, flag, opt
 from ._util import echo, progress_bar
 
@@ -51,9 +51,9 @@ def crossval_cli(
     """
     overrides = parse_config_overrides(ctx.args)
     out = out or DEFAULT_FOLDER / f"{data_path.stem}.html"
-    from ..evaluation.crossval.report import check_extension, render, screen_lines
+    from ..evaluation.crossval.report import EXTENSIONS, render, screen_lines
 
-    check_extension(out)
+    check_extension(out, EXTENSIONS)
     check_output(out, source=data_path)
     _check_paths(overrides)
 

@@ -3,17 +3,19 @@
 from collections import Counter
 from pathlib import Path
 from random import Random
-from typing import List, Optional, Sequence
+from typing import Iterator, List, Optional, Sequence
 
 from ..corpus.report import format_counts
 from ..corpus.texts import make_docs
 from ..files.errors import DataError
-from ..files.file import write_file
+from ..files.file import check_extension, write_file
 from ..files.text import read_lines
 from ..lexicon import entries as lexicon_entries
+from ..lexicon import wikidata as wd
 from ..lexicon.entries import Entry, LexiconReport, merge_entries
 from ..lexicon.mine import mine_names, read_patterns
 from ..lexicon.readers import read_lexicon
+from ..lexicon.sparql import USER_AGENT, EndpointError, SparqlClient
 from . import _options as opts
 from ._options import arg, command, entlm_cli, group, opt
 from ._util import blank_pipeline, check_outputs, echo, load_lexicon, progress_bar
@@ -21,6 +23,9 @@ from ._util import blank_pipeline, check_outputs, echo, load_lexicon, progress_b
 _N_EXAMPLES = 5
 _FORMS = ".jsonl, .tsv, .csv, .txt or entity-ruler patterns, packed (.xz .gz) or not"
 _OUT = "Lexicon to write: .jsonl, .jsonl.xz or .jsonl.gz"
+_PAGING = "slice: fast for millions, Wikidata's endpoint has it; offset: any endpoint"
+_USER_AGENT = "What to call yourself: Wikidata asks for an address to write to"
+_CACHE = "Folder of pages; delete it to fetch anew"
 LEXICON = arg("LEXICON", _FORMS)
 OUT = arg("OUT", _OUT)
 
@@ -44,14 +49,14 @@ def merge_cli(
     Example:
       python -m spacy entlm lexicon merge a.tsv.xz b.jsonl --out out.jsonl
     """
-    check_lexicon_output(output_path, paths, overwrite)
+    _check_output(output_path, paths, overwrite)
     entries, report = [], LexiconReport()
     for path in progress_bar(paths, unit="file"):
         read, read_report = load_lexicon(path, lexicon_format, label, map_)
         entries += read
         report.update(read_report)
     merged = merge_entries(entries, report)
-    write_and_report(merged, output_path, report.problems())
+    _write(merged, output_path, report.problems())
 
 
 @command("show", lexicon_cli)
@@ -103,7 +108,7 @@ def mine_cli(
       {"ORG": {"last": ["University", "Inc."], "first": ["Bank of"]},
        "PER": {"before": ["Dr.", "President"], "first_from": "given name"}}
     """
-    check_lexicon_output(output_path, [text_path, patterns, lexicon], overwrite)
+    _check_output(output_path, [text_path, patterns, lexicon], overwrite)
     known = [] if lexicon is None else read_lexicon(lexicon)[0]
     read = read_patterns(patterns, known)
     nlp = blank_pipeline(lang)
@@ -112,20 +117,80 @@ def mine_cli(
     entries = mine_names(docs, read, set(nlp.Defaults.stop_words))
     if not entries:
         raise DataError("no words look like these patterns", path=text_path)
-    write_and_report(entries, output_path, [])
+    _write(entries, output_path, [])
 
 
-def check_lexicon_output(
+@command("wikidata", lexicon_cli)
+def wikidata_cli(
+    output_path: Path = OUT,
+    config: Path = opt(..., "JSON file of labels and Wikidata classes"),
+    language: Optional[List[str]] = opt(
+        None, "Of the names, repeatable", show_default=", ".join(wd.LANGUAGES)
+    ),
+    limit: Optional[int] = opt(None, "Items of a class at most"),
+    min_sitelinks: int = opt(0, "Leave out items with pages in fewer wikis"),
+    page_size: int = opt(wd.PAGE_SIZE, "Items a query; halved when time runs out"),
+    paging: str = opt(wd.SLICE, _PAGING),
+    cache: Optional[Path] = opt(None, _CACHE, show_default="OUT.pages"),
+    endpoint: str = opt(wd.ENDPOINT, "Address for SPARQL queries"),
+    user_agent: str = opt(USER_AGENT, _USER_AGENT),
+    timeout: float = opt(wd.TIMEOUT_SECONDS, "Seconds until a whole answer is there"),
+    attempts: int = opt(wd.ATTEMPTS, "Tries of a query"),
+    overwrite: bool = opts.OVERWRITE,
+) -> None:
+    """Fetch the names and aliases of the instances of Wikidata classes.
+
+    The number of wikis with a page about an item is the weight of its names. Pages
+    fetched are kept: a run that was stopped goes on where it was. The configuration
+    says which classes get which label, and whether their subclasses count too.
+
+    \b
+    Example:
+      python -m spacy entlm lexicon wikidata lexicon.jsonl --config map.json
+
+    \b
+    map.json:
+      {"PER": ["Q5"], "LOC": ["Q6256", {"class": "Q515", "subclasses": true}]}
+    """
+    _check_output(output_path, [config], overwrite)
+    classes = wd.read_config(config)
+    settings = wd.WikidataSettings(language or wd.LANGUAGES, page_size, paging, limit)
+    cache = cache or output_path.with_name(f"{output_path.name}.pages")
+    client = SparqlClient(
+        endpoint, cache, user_agent=user_agent, timeout=timeout, attempts=attempts
+    )
+    report = LexiconReport()
+
+    def fetched() -> Iterator[Entry]:
+        for wanted in classes:
+            n_items = 0
+            pages = wd.fetch_pages(wanted, client, settings)
+            for rows in progress_bar(pages, unit="page"):
+                yield from wd.read_page(wanted, rows, min_sitelinks, report)
+                n_items += len({row.get("item") for row in rows})
+            notice = "" if n_items else ": no instances, check the class"
+            echo(f"{wanted.label} {wanted.class_id}: {n_items:,} items{notice}")
+
+    try:
+        entries = merge_entries(fetched(), report)
+    except EndpointError as error:
+        kept = f"What was fetched is kept in {cache}"
+        raise DataError(f"{error}. {kept}: the same command goes on there") from error
+    if not entries:
+        text = "no names found: check the classes, the languages and --min-sitelinks"
+        raise DataError(text, path=config)
+    _write(entries, output_path, report.problems())
+
+
+def _check_output(
     path: Path, sources: Sequence[Optional[Path]], overwrite: bool
 ) -> None:
     """RAISES (DataError): If a lexicon may not be written, or is one of its sources."""
-    lexicon_entries.check_lexicon_extension(path)
+    check_extension(path, lexicon_entries.EXTENSIONS)
     check_outputs([path], sources, overwrite)
 
 
-def write_and_report(
-    entries: Sequence[Entry], path: Path, problems: Sequence[str]
-) -> None:
+def _write(entries: Sequence[Entry], path: Path, problems: Sequence[str]) -> None:
     """Write a lexicon, and print what was left out and what it holds."""
     with write_file(path) as temporary:
         lexicon_entries.write_lexicon(entries, temporary)

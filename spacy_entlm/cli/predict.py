@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from ..corpus.texts import check_text_files, numbered_texts, text_of
 from ..files.errors import DataError
-from ..files.file import check_output, lock_file, sync, write_file
+from ..files.file import check_extension, check_output, lock_file, sync, write_file
 from ..files.json_lines import dump_line, load_object, read_objects
 from ..files.text import unpacked_extension
 from ..pipeline.base import MaskedLMNER
@@ -51,8 +51,7 @@ def predict_cli(
       python -m spacy entlm predict my_model texts.txt.gz entities.jsonl
     """
     check_text_files([in_])
-    if out.suffix not in (JSONL, SPACY, HTML):
-        raise DataError(f"end its name in {JSONL}, {SPACY} or {HTML}", path=out)
+    check_extension(out, (JSONL, SPACY, HTML))
     check_output(out, source=in_, overwrite=overwrite)
     if gpu_id >= 0:
         spacy.require_gpu(gpu_id)
@@ -67,7 +66,7 @@ def predict_cli(
             counts.update(texts=1, entities=len(_spans(doc)))
             yield doc, entry
 
-    if out.suffix == JSONL:
+    if out.suffix.lower() == JSONL:
         with _append(out, in_, resume, overwrite) as (file_, n_done):
             for doc, entry in found(n_done):
                 file_.write(dump_line(entities_of(doc, entry)))
@@ -79,7 +78,7 @@ def predict_cli(
 
 def _write_whole(found: Iterable[Tuple[Doc, Entry]], path: Path, title: str) -> None:
     """Write a .spacy file, or a page."""
-    if path.suffix == SPACY:
+    if path.suffix.lower() == SPACY:
         docs = (doc for doc, _ in found)
         DocBin(docs=docs, store_user_data=True).to_disk(path)
         return

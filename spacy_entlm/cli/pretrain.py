@@ -84,21 +84,11 @@ def learn_names_cli(
     Example:
       python -m spacy entlm learn-names names.jsonl chemistry.txt names-lm
     """
+    given = dict(locals())  # which the function calls the same
     from spacy.cli._util import setup_gpu
 
     from ..pretraining.names import learn_names
 
-    setup_gpu(gpu_id, silent=True)
-    learn_names(
-        lexicon,
-        text,
-        out,
-        backbone=backbone,
-        sentences=sentences,
-        label=label,
-        lang=lang,
-        seed=seed,
-        mixed_precision=gpu_id >= 0,  # on a CPU it may be many times slower
-        overwrite=overwrite,
-        echo=echo,
-    )
+    setup_gpu(given.pop("gpu_id"), silent=True)
+    # Half precision may be many times slower on a CPU.
+    learn_names(**given, mixed_precision=gpu_id >= 0, echo=echo)

@@ -30,9 +30,9 @@ def label_words_cli(
         --words label_words.json --backbone bert-base-cased
     """
     check_output(output_path, source=words_path, overwrite=overwrite)
-    from ..evaluation.figures import HOW_TO_GET, has_matplotlib
     from ..evaluation.label_words.page import label_words_page
     from ..evaluation.label_words.report import read_report, report_path
+    from ..evaluation.pages import HOW_TO_GET, has_matplotlib
     from ..label_words.words import read_label_words
 
     beside = report_path(words_path)

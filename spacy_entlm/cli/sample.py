@@ -8,11 +8,11 @@ from typing import Any, List
 
 from spacy.tokens import Doc
 
-from ..corpus.docs import check_extension, write_docs
+from ..corpus.docs import OUTPUT_EXTENSIONS, write_docs
 from ..corpus.report import format_counts
 from ..corpus.sampling import SamplingError, sample_exact
 from ..files.errors import DataError
-from ..files.file import check_output, write_file
+from ..files.file import check_extension, check_output, write_file
 from ..files.folder import check_output_folder, write_folder
 from . import _options as opts
 from ._options import arg, command, flag, opt
@@ -59,7 +59,7 @@ def sample_cli(
             hint = f"has neither a train part nor {shots}shot/{seed}.*: add one"
             raise DataError(hint, path=train_path)
     else:
-        check_extension(output_path)
+        check_extension(output_path, OUTPUT_EXTENSIONS)
         check_output(output_path, source=train_path, overwrite=overwrite)
     docs, report = load_docs(source, lang, format)
     echo(*report.problems())

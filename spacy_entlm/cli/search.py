@@ -16,7 +16,7 @@ from ..files.file import replace_file, write_file
 from ..files.folder import check_folder
 from ..files.json_lines import dump_json
 from ..files.text import check_file
-from ..label_words import counts, search
+from ..label_words import search
 from ..label_words.choice import choose_label_words, match_class_names
 from ..label_words.class_names import words_of_names
 from ..label_words.words import LabelWordError, LabelWords, read_label_words
@@ -94,10 +94,8 @@ def search_cli(
         from ..model.entlm import load_reader  # torch takes seconds
 
         reader = load_reader(backbone)
-    found: Dict[str, search.ClassSearch] = {}
-    report: Dict[str, Any] = {}
-    if lacks_words:
-        found, report = _search(reader, docs, settings, lm_top_k)
+    searching = (reader, docs, settings, lm_top_k)
+    found, report = _search(*searching) if lacks_words else ({}, {})
     searched: LabelWords = {}
 
     def take_searched(labels: List[str]) -> LabelWords:
@@ -146,14 +144,14 @@ def _search(
     reader: Any, docs: List[Doc], settings: search.SearchSettings, lm_top_k: int
 ) -> Tuple[Dict[str, search.ClassSearch], Dict[str, Any]]:
     """What is found for each class, and the report on it."""
-    data, lm, pieces = counts.count_docs(docs), {}, None
+    data, lm, pieces = search.count_docs(docs), {}, None
     if settings.uses_lm:
         from ..label_words.lm_counts import count_predictions
 
         lm = count_predictions(reader, docs, top_k=lm_top_k, progress=_batches)
     if reader is not None:
         pieces = reader.word_pieces
-        data, lm = (counts.fold_counts(x, reader.fold_word) for x in (data, lm))
+        data, lm = (search.fold_counts(x, reader.fold_word) for x in (data, lm))
     found = search.search_label_words(data, lm, settings, get_pieces=pieces)
     report = make_report(found, settings, data, lm)
     if not any(entry.chosen for entry in found.values()):

@@ -6,7 +6,7 @@ from typing import Iterable, Optional
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
-from ..files.errors import DataError
+from ..files.file import check_extension
 from ..files.json_lines import dump_line
 from .tags import doc_to_tags
 
@@ -21,21 +21,11 @@ def unannotated(doc: Doc, vocab: Optional[Vocab] = None) -> Doc:
     return Doc(doc.vocab if vocab is None else vocab, words=words, spaces=spaces)
 
 
-def check_extension(path: Path) -> None:
-    """RAISES (DataError): If `write_docs` cannot write a file of this name."""
-    if path.suffix not in OUTPUT_EXTENSIONS:
-        raise DataError(
-            f"the output's extension is {path.suffix!r}: end its name in "
-            f"{' or '.join(OUTPUT_EXTENSIONS)}",
-            path=path,
-        )
-
-
 def write_docs(docs: Iterable[Doc], path: Path) -> None:
-    """Write Docs as a DocBin (.spacy) or as JSON lines of words and BIO tags (.jsonl);
-    the path is one that `check_extension` allows."""
-    check_extension(path)
-    if path.suffix == ".spacy":
+    """Write Docs as a DocBin (.spacy) or as JSON lines of words and BIO tags (.jsonl).
+    RAISES (DataError): If the path's extension is none of these."""
+    check_extension(path, OUTPUT_EXTENSIONS)
+    if path.suffix.lower() == ".spacy":
         DocBin(docs=docs).to_disk(path)
         return
     with path.open("wb") as file_:

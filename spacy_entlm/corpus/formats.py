@@ -54,9 +54,7 @@ def format_from_name(
 
 def format_from_content(lines: Sequence[str], path: Path) -> str:
     """Tell from its lines whether a text file is JSONL, INLINE or CONLL.
-
-    RAISES (DataError): If it is none of these.
-    """
+    RAISES (DataError): If it is none of these."""
     head = [line for line in lines if line.strip()][:_N_LINES_SEEN]
     if head and head[0].lstrip().startswith("{"):
         return JSONL

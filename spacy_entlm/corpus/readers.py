@@ -46,7 +46,10 @@ def read_docs(
     report = CorpusReport()
     if format == SPACY:
         docs = read_docbin(path, nlp)
-        _check_docs(docs, path)
+        for number, doc in enumerate(docs, 1):
+            with located(path, what=f"doc {number}: "):
+                for ent in doc.ents:
+                    check_label(ent.label_)
     else:
         lines = [line for _, line in read_lines(path)]
         if not any(line.strip() for line in lines):
@@ -58,12 +61,9 @@ def read_docs(
     report.skipped += Counter({EMPTY_TEXTS: len(docs) - len(filled)})
     if not any(doc.has_annotation("ENT_IOB") for doc in filled):
         skipped = ", ".join(f"{n} {reason}" for reason, n in report.skipped.items())
-        raise DataError(
-            f"no annotated docs in {len(filled)} read"
-            + (f" (left out: {skipped})" if skipped else "")
-            + ": add tags or spans",
-            path=path,
-        )
+        left_out = f" (left out: {skipped})" if skipped else ""
+        problem = f"no annotated docs in {len(filled)} read{left_out}"
+        raise DataError(f"{problem}: add tags or spans", path=path)
     report.docs, report.words = len(filled), sum(map(len, filled))
     report.entities.update(ent.label_ for doc in filled for ent in doc.ents)
     return filled, report
@@ -71,9 +71,7 @@ def read_docs(
 
 def read_docbin(path: Path, nlp: Language) -> list[Doc]:
     """Read all Docs of a DocBin, empty ones too, annotated or not.
-
-    RAISES (DataError): If it cannot be read, is no DocBin, or a damaged one.
-    """
+    RAISES (DataError): If it cannot be read, is no DocBin, or a damaged one."""
     data = read_bytes(path)
     if not data.strip():
         raise DataError(_EMPTY, path=path)
@@ -86,13 +84,6 @@ def read_docbin(path: Path, nlp: Language) -> list[Doc]:
             "with DocBin.to_disk or the convert command",
             path=path,
         ) from error
-
-
-def _check_docs(docs: list[Doc], path: Path) -> None:
-    for number, doc in enumerate(docs, 1):
-        with located(path, what=f"doc {number}: "):
-            for ent in doc.ents:
-                check_label(ent.label_)
 
 
 def _build_docs(

@@ -56,9 +56,7 @@ def parse_conll(
 ) -> list[WordRecord]:
     """Read sentences in columns, separated by blank lines: the word is in the first
     column and the tag in the last, or the reverse (see _is_tag_first).
-
-    RAISES (DataError): If the number of columns changes, or there is only one.
-    """
+    RAISES (DataError): If the number of columns changes, or there is only one."""
     sentences = split_columns(lines)
     rows = [row for sentence in sentences for row in sentence]
     if rows:
@@ -128,9 +126,7 @@ def _check_columns(rows: Sequence[Row], path: Path) -> None:
 def parse_jsonl(lines: Sequence[str], path: Path, report: CorpusReport) -> list[Record]:
     """Read JSON lines, of words with tags or of texts with spans. The report counts
     lines that the annotator did not accept, and keys whose lists are not read.
-
-    RAISES (DataError): If a line is no JSON object, or lacks what it must have.
-    """
+    RAISES (DataError): If a line is no JSON object, or lacks what it must have."""
     records: list[Record] = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -214,9 +210,7 @@ def parse_inline(
     lines: Sequence[str], path: Path, report: CorpusReport
 ) -> list[TextRecord]:
     """Read one sentence a line with its entities marked [like this](LABEL).
-
-    RAISES (DataError): If a bracket is closed but no label follows.
-    """
+    RAISES (DataError): If a bracket is closed but no label follows."""
     records = []
     for number, line in enumerate(lines, 1):
         if line.strip():

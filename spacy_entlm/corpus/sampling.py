@@ -24,6 +24,9 @@ class _Candidate(NamedTuple):
     counts: Counter[str]
 
 
+_Pool = Sequence[_Candidate]
+
+
 def sample_exact(
     docs: Iterable[Doc],
     shots: int,
@@ -103,17 +106,12 @@ def _is_complete(doc: Doc) -> bool:
     return len(doc) > 0 and all(token.ent_iob_ for token in doc)
 
 
-def _total(parts: Iterable[_Candidate]) -> Counter[str]:
+def _total(parts: _Pool) -> Counter[str]:
     return Counter(label for part in parts for label in part.counts.elements())
 
 
 def _check_enough(
-    pool: Sequence[_Candidate],
-    usable: Sequence[_Candidate],
-    classes: Sequence[str],
-    shots: int,
-    *,
-    exact: bool,
+    pool: _Pool, usable: _Pool, classes: Sequence[str], shots: int, *, exact: bool
 ) -> None:
     counts = _total(usable)
     lacking = [f"{c}: {counts[c]} of {shots}" for c in classes if counts[c] < shots]
@@ -135,7 +133,7 @@ def _check_enough(
 
 
 def _try_shuffles(
-    usable: Sequence[_Candidate], classes: Sequence[str], shots: int, rng: random.Random
+    usable: _Pool, classes: Sequence[str], shots: int, rng: random.Random
 ) -> Optional[list[int]]:
     """Return the first sample that is complete, None if there is none."""
     available = _total(usable)
@@ -151,7 +149,7 @@ def _try_shuffles(
 
 
 def _rare_first(
-    usable: Sequence[_Candidate], order: Sequence[int], available: Counter[str]
+    usable: _Pool, order: Sequence[int], available: Counter[str]
 ) -> list[int]:
     """The order in which sentences with entities change places, those with the rarest
     class to the front: frequent classes are full before a rare one is, and then keep
@@ -165,10 +163,7 @@ def _rare_first(
 
 
 def _take_greedily(
-    usable: Sequence[_Candidate],
-    order: Sequence[int],
-    classes: Sequence[str],
-    shots: int,
+    usable: _Pool, order: Sequence[int], classes: Sequence[str], shots: int
 ) -> Optional[list[int]]:
     chosen: list[int] = []
     counts: Counter[str] = Counter()
@@ -186,7 +181,7 @@ def _take_greedily(
 
 
 def _solve(
-    usable: Sequence[_Candidate],
+    usable: _Pool,
     classes: Sequence[str],
     bounds: tuple[float, float],
     rng: random.Random,

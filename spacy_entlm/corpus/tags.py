@@ -80,10 +80,8 @@ def parse_tag(tag: str, prefixed: Optional[str]) -> tuple[str, str]:
 
 def check_label(label: str) -> str:
     """Give a class back if it can be told from others in every file that we write.
-
     RAISES (ValueError): If it is empty, means "no entity", is nothing but a prefix, or
-        holds line breaks, tabs or the like.
-    """
+    holds line breaks, tabs or the like."""
     if (
         label in (OUTSIDE, MISSING, "")
         or label != label.strip()

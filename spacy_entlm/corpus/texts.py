@@ -1,5 +1,6 @@
 """Plain text of any form: .txt, JSON lines and .spacy files, packed or not."""
 
+import re
 from pathlib import Path
 from typing import Any, Iterable, Iterator
 
@@ -16,6 +17,10 @@ from .readers import REFUSED, read_docbin
 # A longer line is cut at white space: a text may be one line of a gigabyte.
 MAX_LINE_CHARS = 1 << 13
 TEXT_KEYS = ("text", "tokens", "words")
+# Up to white space or the end, or as much as may be.
+_PART = re.compile(
+    rf".{{1,{MAX_LINE_CHARS}}}(?=[ \n]|\Z)|.{{1,{MAX_LINE_CHARS}}}", re.DOTALL
+)
 # Without packing; .spacy files are packed already.
 TEXT_EXTENSIONS = (".txt", ".jsonl", ".spacy")
 
@@ -56,9 +61,7 @@ def numbered_texts(path: Path) -> Iterator[Text]:
 
 def make_docs(texts: Iterable[Text], nlp: Language, path: Path) -> Iterator[Doc]:
     """Make a Doc of each text of a file that is not blank.
-
-    RAISES (DataError): If spaCy refuses a text, eg as it is too long.
-    """
+    RAISES (DataError): If spaCy refuses a text, eg as it is too long."""
     for number, line in texts:
         if text := line.strip():
             with located(path, number, REFUSED):
@@ -68,9 +71,7 @@ def make_docs(texts: Iterable[Text], nlp: Language, path: Path) -> Iterator[Doc]
 
 def text_of(entry: dict[str, Any], path: Path, number: int) -> str:
     """The text of a JSON line, {"text": str} or {"text": [words]}.
-
-    RAISES (DataError): If it has none.
-    """
+    RAISES (DataError): If it has none."""
     value = next((entry[key] for key in TEXT_KEYS if key in entry), None)
     if isinstance(value, list) and all(isinstance(word, str) for word in value):
         value = " ".join(value)
@@ -98,14 +99,5 @@ def _kind(path: Path) -> str:
 
 def cut_text(text: str) -> Iterator[str]:
     """Cut a long text at white space, or anywhere if it has none.
-
-    YIELDS (str): Parts of at most MAX_LINE_CHARS characters, which make up the text.
-    """
-    start = 0
-    while len(text) - start > MAX_LINE_CHARS:
-        end = start + MAX_LINE_CHARS
-        blank = max(text.rfind(" ", start, end), text.rfind("\n", start, end))
-        end = blank if blank > start else end
-        yield text[start:end]
-        start = end
-    yield text[start:]
+    YIELDS (str): Parts of at most MAX_LINE_CHARS characters, which make up the text."""
+    return (match[0] for match in _PART.finditer(text))

@@ -1,11 +1,16 @@
-"""Pages that need nothing beside them, from templates; one colour per class on all."""
+"""Pages that need nothing beside them, from templates, with pictures by matplotlib (the
+extra `plot`); one colour per class on all."""
 
+import io
 import re
+import warnings
+from importlib.util import find_spec
 from itertools import chain
-from typing import Any, Dict, Iterable, List
+from typing import Any, Dict, Iterable, List, Tuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import select_autoescape
+from markupsafe import Markup
 from spacy.language import Language
 
 # "Light" of Paul Tol's colour schemes: dark text is readable on each, and people
@@ -17,6 +22,9 @@ PALETTE = (
 # Not allowed in HTML: control characters except white space, and lone surrogates.
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 NOTHING = "–"
+HOW_TO_GET = "For the picture: pip install matplotlib, and run this again"
+# Texts stay texts; names inside the SVG are the same each time.
+SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "entlm"}
 
 
 def label_colors(labels: Iterable[str]) -> Dict[str, str]:
@@ -81,3 +89,30 @@ def predictions_page(found: Iterable[Dict[str, Any]], title: str) -> str:
     labels = (part["label"] for parts in texts for part in parts if part["label"])
     colors = label_colors(labels)
     return render_page("predictions.html", title=title, texts=texts, colors=colors)
+
+
+def has_matplotlib() -> bool:
+    """Whether pictures can be drawn."""
+    return find_spec("matplotlib") is not None
+
+
+def new_figure(width: float = 6.0, height: float = 3.5) -> Tuple[Any, Any]:
+    """A figure and its axes, that needs no screen. Sizes are inches."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def as_svg(figure: Any) -> Markup:
+    """A figure as an <svg> element, whose black is the text colour of the page."""
+    import matplotlib
+
+    buffer = io.StringIO()
+    no_description: Any = dict.fromkeys(["Date", "Creator", "Format", "Type"])
+    with matplotlib.rc_context(SETTINGS), warnings.catch_warnings():
+        # The fonts of the browser have what matplotlib's lack.
+        warnings.filterwarnings("ignore", "Glyph .* missing")
+        figure.savefig(buffer, format="svg", transparent=True, metadata=no_description)
+    text = buffer.getvalue()
+    return Markup(text[text.index("<svg") :].replace("#000000", "currentColor"))

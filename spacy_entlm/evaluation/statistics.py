@@ -34,7 +34,6 @@ def bootstrap_interval(
 
     values: What is drawn from with replacement, along its first axis.
     statistic (Callable[[numpy.ndarray], float]): Of as many values as there are.
-    seed (int): Of the draws. n (int): How many samples are drawn.
     """
     values = numpy.asarray(values)
     drawn = numpy.random.default_rng(seed).integers(len(values), size=(n, len(values)))

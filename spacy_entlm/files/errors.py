@@ -22,9 +22,7 @@ class DataError(ValueError):
 @contextmanager
 def located(path: Path, line: Optional[int] = None, what: str = "") -> Iterator[None]:
     """Say of a ValueError in which file and line it is, and before it what it means.
-
-    RAISES (DataError): In its place.
-    """
+    RAISES (DataError): In its place."""
     try:
         yield
     except ValueError as error:

@@ -7,7 +7,7 @@ import os
 import secrets
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Iterator, Optional
+from typing import Iterator, Optional, Sequence
 
 from filelock import FileLock, Timeout
 
@@ -34,6 +34,13 @@ def check_output(
     if not overwrite:
         problem = "exists: choose another output, or replace it with --overwrite"
         raise DataError(problem, path=path)
+
+
+def check_extension(path: Path, known: Sequence[str]) -> None:
+    """RAISES (DataError): If the name of an output ends in none of some extensions."""
+    if not path.name.lower().endswith(tuple(known)):
+        some = f"{', '.join(known[:-1])} or {known[-1]}"
+        raise DataError(f"cannot be written: end its name in {some}", path=path)
 
 
 @contextmanager

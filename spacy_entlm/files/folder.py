@@ -8,8 +8,11 @@ a killed process left is completed, or removed, by the next one that reads or wr
 import os
 import shutil
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Callable, Collection, Iterator, List, Optional, Tuple, TypeVar
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Callable, Collection, Dict, Iterator, List, Optional, Tuple, TypeVar
+
+import srsly
 
 from .errors import DataError
 from .file import sync
@@ -85,10 +88,8 @@ def write_folder(folder: Path, *, keep: Collection[str] = ()) -> Iterator[Path]:
 
 def read_folder(folder: Path, read: Callable[[Path], T]) -> T:
     """Read a folder that `write_folder` wrote, or writes at the same time.
-
     RETURNS (T): What `read` makes of the folder; it is called again if the folder was
-        changed in the meantime.
-    """
+    changed in the meantime."""
     for _ in range(_N_READS):
         # What is being written may only be touched under a lock: it may be alive.
         is_left = fcntl is not None and (folder / _WRITING).exists()
@@ -117,6 +118,35 @@ def new_folder(folder: Path) -> Iterator[Path]:
     with _writing(writing, folder):
         yield writing
     sync(folder.parent)
+
+
+def pack_folder(write: Callable[[Path], None]) -> bytes:
+    """The files, with their paths, that something writes to an empty folder; empty if
+    there are none."""
+    with TemporaryDirectory(prefix="entlm-") as name:
+        folder = Path(name)
+        write(folder)
+        paths = sorted(path for path in folder.rglob("*") if path.is_file())
+        files = {p.relative_to(folder).as_posix(): p.read_bytes() for p in paths}
+    return srsly.msgpack_dumps(files) if files else b""
+
+
+def unpack_folder(data: bytes, read: Callable[[Path], T]) -> T:
+    """Undo `pack_folder`, and give what `read` makes of the folder.
+    RAISES (ValueError): If the message is none of these, or the path of a file would
+    leave the folder."""
+    files: Dict[str, bytes] = srsly.msgpack_loads(data) if data else {}
+    if not isinstance(files, dict):
+        raise ValueError("These bytes hold no files of a component")
+    with TemporaryDirectory(prefix="entlm-") as name:
+        for key, content in files.items():
+            path = PurePosixPath(key)
+            if path.is_absolute() or ".." in path.parts or "\\" in key:
+                raise ValueError(f"A component's file cannot be called {key!r}")
+            target = Path(name, path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+        return read(Path(name))
 
 
 @contextmanager

@@ -13,9 +13,7 @@ def load_object(
 ) -> Dict[str, Any]:
     """Read the object in a line. Where it stands, and the form of an object, are for
     messages.
-
-    RAISES (DataError): If the line is no JSON, or no object.
-    """
+    RAISES (DataError): If the line is no JSON, or no object."""
     try:
         entry = json.loads(line)
     # Thousands of open brackets end in a RecursionError.

@@ -29,11 +29,9 @@ class Records(ExitStack):
         self.enter_context(lock_file(path.with_name(f".{path.name}.lock"), path))
 
     def read(self) -> List[Record]:
-        """The records that are there. A line that a killed run left unfinished is
-        taken away, once all others have turned out to be records of this form.
-
-        RAISES (DataError): If the file holds something else; it stays as it is.
-        """
+        """The records that are there. A line that a killed run left unfinished is taken
+        away, once all others have turned out to be records of this form.
+        RAISES (DataError): If the file holds something else; it stays as it is."""
         if not self.path.exists():
             return []
         data = read_bytes(self.path)
@@ -57,9 +55,7 @@ class Records(ExitStack):
 
 def read_records(path: Path, form: str, data: bytes) -> List[Record]:
     """Read records from whole lines, without their form.
-
-    RAISES (DataError): If a line is none of these records.
-    """
+    RAISES (DataError): If a line is none of these records."""
     records = []
     for number, line in enumerate(data.split(b"\n")[:-1], 1):
         record = load_object(line, path, number, form="record")

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from functools import cache, partial
-from typing import Any, Iterable, List, Optional, Tuple
+from typing import Any, List, Tuple
 
 import numpy
 import torch
@@ -15,7 +15,6 @@ from .search import LM_TOP_K, Counts
 
 # Function words and punctuation that do not count; the paper's authors' list.
 NOT_COUNTED = frozenset([*",:;'\"/.()?-", "and", "or", "the", "a", "of"])
-MAX_BATCH_PIECES = 2048
 # Words that are scored against the whole vocabulary at once.
 BLOCK_WORDS = 256
 # A class, the piece that is read, and a piece that is predicted there.
@@ -26,12 +25,7 @@ CONTINUATION = "##"
 
 @torch.no_grad()
 def count_predictions(
-    reader: Reader,
-    docs: Iterable[Doc],
-    *,
-    top_k: int = LM_TOP_K,
-    max_batch_pieces: int = MAX_BATCH_PIECES,
-    progress: Optional[Progress] = None,
+    reader: Reader, docs: List[Doc], *, top_k: int = LM_TOP_K, progress: Progress = None
 ) -> Counts:
     """Count the LM's best predictions at the first piece of each labelled word.
 
@@ -39,10 +33,9 @@ def count_predictions(
     as the vocabulary spells both, or one of NOT_COUNTED. The encoder runs once over
     the Docs that have entities, and the vocabulary is scored at those pieces only.
 
-    reader (Reader): The masked LM. docs (Iterable[Doc]): With entities.
+    reader (Reader): The masked LM. docs (List[Doc]): With entities.
     top_k (int): How many predictions count at each word.
-    max_batch_pieces (int): Most pieces of a batch, padding counted.
-    progress (Optional[Progress]): Called with the list of batches of Docs, returns
+    progress (Progress): Called with the list of batches of Docs, returns
         what to iterate over in its place.
     RETURNS (Dict[str, Counter]): Per class, in order of first appearance, how often
         each piece was predicted. Pieces are spelled as words, those that begin no
@@ -52,15 +45,12 @@ def count_predictions(
     tokenizer = reader.tokenizer
     if not 1 <= top_k <= len(tokenizer):
         raise ValueError(f"top_k must be from 1 to {len(tokenizer)}, not {top_k}")
-    docs = list(docs)
     names = {ent.label: ent.label_ for doc in docs for ent in doc.ents}
     chunks = list(minibatch_by_words((doc for doc in docs if doc.ents), CHUNK_WORDS))
     tally: Counter[Prediction] = Counter()  # in order of first appearance
     for chunk in chunks if progress is None else progress(chunks):
         classes = word_classes(chunk, list(names))
-        pieces = reader.read_words(
-            chunk, wanted=classes != NO_CLASS, max_batch_pieces=max_batch_pieces
-        )
+        pieces = reader.read_words(chunk, wanted=classes != NO_CLASS)
         predicted = [
             # An output matrix may have more rows than the tokenizer has pieces.
             reader.vocabulary.scores(block)[:, : len(tokenizer)].topk(top_k).indices
@@ -91,10 +81,7 @@ def _spelled_counts(
 
 def piece_as_word(piece: str, tokenizer: Any) -> str:
     """A piece as the word that it is, or with "##" before it if it begins no word.
-
-    piece (str): As the vocabulary spells it.
-    tokenizer (PreTrainedTokenizerFast): The backbone's tokenizer.
-    """
+    piece (str): As the vocabulary spells it."""
     backend = tokenizer.backend_tokenizer
     if isinstance(backend.model, WordPiece) or backend.decoder is None:
         return piece

@@ -6,7 +6,7 @@ does: their mean, less the mean at all words, as long as the label words' row.
 """
 
 from pathlib import Path
-from typing import Dict, Iterable, Optional
+from typing import Dict, Iterable
 
 import torch
 from spacy.tokens import Doc
@@ -27,7 +27,7 @@ def find_prototypes(
     docs: Iterable[Doc],
     label_words: LabelWords,
     *,
-    progress: Optional[Progress] = None,
+    progress: Progress = None,
 ) -> LabelRows:
     """Find the rows of classes in annotated text, with one pass of the encoder.
 

@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 from .rows import Rows
 
 # Wraps what is gone through, eg to show a progress bar.
-Progress = Callable[[Sequence[Any]], Iterable[Any]]
+Progress = Optional[Callable[[Sequence[Any]], Iterable[Any]]]
 # Words that are read and sorted by length in one go: bounds the memory.
 CHUNK_WORDS = 2**14
 # A word outside of entities.
@@ -19,24 +19,12 @@ NO_CLASS = -1
 class Reader(Protocol):
     """A masked LM that reads texts; `model.entlm.load_reader` gives one."""
 
-    @property
-    def tokenizer(self) -> Any:
-        """The fast tokenizer."""
-
-    @property
-    def vocabulary(self) -> Rows:
-        """The output matrix."""
-
-    @property
-    def device(self) -> torch.device:
-        """Where features are."""
+    tokenizer: Any
+    vocabulary: Rows
+    device: torch.device
 
     def read_words(
-        self,
-        docs: List[Doc],
-        *,
-        wanted: Optional[numpy.ndarray] = None,
-        max_batch_pieces: Optional[int] = None,
+        self, docs: List[Doc], *, wanted: Optional[numpy.ndarray] = None
     ) -> Any:
         """Features of words, in no particular order: a `model.types.PieceFeatures`.
         wanted: bool (n_words)."""
@@ -44,9 +32,7 @@ class Reader(Protocol):
 
 def word_classes(docs: List[Doc], labels: List[int]) -> numpy.ndarray:
     """int64 (n_words): index of each word's class, NO_CLASS outside entities.
-
-    labels (List[int]): The classes, as numbers of the vocabulary's strings.
-    """
+    labels (List[int]): The classes, as numbers of the vocabulary's strings."""
     index = {label: i for i, label in enumerate(labels)}
     classes = [index.get(token.ent_type, NO_CLASS) for doc in docs for token in doc]
     return numpy.array(classes, dtype="int64")

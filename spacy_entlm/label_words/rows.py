@@ -9,9 +9,7 @@ import torch
 @dataclass
 class Rows:
     """Rows of an output matrix.
-
-    weight: (n_rows, width); bias: (n_rows) or None.
-    """
+    weight: (n_rows, width); bias: (n_rows) or None."""
 
     weight: torch.Tensor
     bias: Optional[torch.Tensor]

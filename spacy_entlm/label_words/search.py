@@ -3,7 +3,9 @@
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Callable, Dict, Iterable, List, Optional, Tuple
+from typing import Callable, Dict, Iterable, Iterator, List, Optional, Tuple
+
+from spacy.tokens import Doc
 
 from .words import LabelWordError
 
@@ -18,6 +20,7 @@ LM_TOP_K = 3
 
 TaggedSentence = Iterable[Tuple[str, str]]
 Counts = Dict[str, Counter]
+Pieces = Optional[Callable[[str], List[str]]]
 
 
 def count_words(sentences: Iterable[TaggedSentence]) -> Counts:
@@ -31,6 +34,34 @@ def count_words(sentences: Iterable[TaggedSentence]) -> Counts:
     for word, label in chain.from_iterable(sentences):
         counts[label][word] += 1
     return counts
+
+
+def count_docs(docs: Iterable[Doc]) -> Counts:
+    """As `count_words`, of annotated Docs. Words whose annotation is missing do not
+    count."""
+
+    def tagged(doc: Doc) -> Iterator[Tuple[str, str]]:
+        for token in doc:
+            if token.ent_iob and not token.is_space:
+                yield token.text, token.ent_type_ or OUTSIDE
+
+    return dict(count_words(tagged(doc) for doc in docs))
+
+
+def fold_counts(counts: Counts, fold: Callable[[str], str]) -> Counts:
+    """Count words by the form in which a backbone reads them.
+
+    fold (Callable[[str], str]): Gives that form; empty: the word is left out.
+    RETURNS (Dict[str, Counter]): Words of one form are added up.
+    """
+    folded: Counts = {}
+    for label, counter in counts.items():
+        folded[label] = Counter()
+        for word, count in counter.items():
+            form = fold(word)
+            if form:
+                folded[label][form] += count
+    return folded
 
 
 @dataclass(frozen=True)
@@ -125,7 +156,7 @@ def search_label_words(
     settings: SearchSettings = SearchSettings(),
     *,
     labels: Optional[Iterable[str]] = None,
-    get_pieces: Optional[Callable[[str], List[str]]] = None,
+    get_pieces: Pieces = None,
 ) -> Dict[str, ClassSearch]:
     """Choose the label words of each class (paper, Eq. 5-8).
 
@@ -150,11 +181,7 @@ def search_label_words(
 
 
 def _search_class(
-    label: str,
-    data: Counts,
-    lm: Counts,
-    settings: SearchSettings,
-    get_pieces: Optional[Callable[[str], List[str]]],
+    label: str, data: Counts, lm: Counts, settings: SearchSettings, get_pieces: Pieces
 ) -> ClassSearch:
     in_data, in_lm = data.get(label, Counter()), lm.get(label, Counter())
     ranked = _rank(in_data, in_lm, settings)

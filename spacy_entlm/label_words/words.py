@@ -83,7 +83,6 @@ def label_word_pieces(
 ) -> Dict[str, List[List[int]]]:
     """Turn label words into piece ids and say which ones are not one piece.
 
-    tokenizer (PreTrainedTokenizerFast): The backbone's.
     RETURNS (Dict[str, List[List[int]]]): Per class, the ids of each usable word.
         Words that the tokenizer folds into one and the same are used once.
     RAISES (LabelWordError): If a class is left without a usable word.

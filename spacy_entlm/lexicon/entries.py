@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Iterable, Mapping, NamedTuple, Optional
 
-from ..files.errors import DataError
 from ..files.json_lines import dump_line
-from ..files.text import open_packed, unpacked_extension
+from ..files.text import open_packed
 
 # The longest of 860,000 names of people, places, films and products has 17 words; a
 # line with many more is a sentence or a table that lost its line ends.
@@ -21,6 +20,8 @@ UNLABELLED = "names without a label"
 ODD_PATTERNS = "patterns that are more than plain words"
 
 N_EXAMPLES = 5
+# What a lexicon is written as.
+EXTENSIONS = (".jsonl", ".jsonl.xz", ".jsonl.gz")
 
 # What decoders put where bytes made no letter.
 _REPLACEMENT = "\ufffd"
@@ -141,16 +142,6 @@ def find_ambiguous(entries: Iterable[Entry]) -> dict[str, list[str]]:
     for entry in entries:
         labels[entry.name].append(entry.label)
     return {name: sorted(of) for name, of in labels.items() if len(of) > 1}
-
-
-def check_lexicon_extension(path: Path) -> None:
-    """RAISES (DataError): If a name does not end in .jsonl, .jsonl.xz or .jsonl.gz."""
-    if unpacked_extension(path) != ".jsonl":
-        raise DataError(
-            "a lexicon is written as JSON lines: end its name in .jsonl, .jsonl.xz or "
-            ".jsonl.gz",
-            path=path,
-        )
 
 
 def write_lexicon(entries: Iterable[Entry], path: Path) -> None:

@@ -59,9 +59,7 @@ def _read_pairs(path: Path) -> dict[str, str]:
 
 def check_label(label: str) -> str:
     """Give a label back if it can be the class of an entity.
-
-    RAISES (DataError): If it is empty, holds blanks or means "no entity".
-    """
+    RAISES (DataError): If it is empty, holds blanks or means "no entity"."""
     if not label or label in _NO_LABELS or _GAP.search(label):
         raise DataError(
             f"{label!r} is no label: use a class name without blanks, eg PER"

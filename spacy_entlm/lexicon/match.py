@@ -8,7 +8,7 @@ ones, and composed letters decomposed ones.
 
 import re
 import unicodedata
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import accumulate
 from typing import Collection, Iterable, Iterator, NamedTuple, Optional, Sequence
 
@@ -70,10 +70,6 @@ def encode(text: str, *, fold: bool) -> bytes:
     return "".join(f"{atom}\x1f" for atom in atoms).encode("utf-8", "surrogatepass")
 
 
-def _encode_word(word: str, fold: bool) -> bytes:
-    return encode(word, fold=fold) or (_LINE_BREAK if "\n" in word else b"")
-
-
 class LexiconMatcher:
     """Finds the names of a lexicon in texts.
 
@@ -107,10 +103,13 @@ class LexiconMatcher:
             raise DataError(f"unknown case rule {case!r}: choose {rules}")
         self.case, self.skip_initial = case, skip_initial
         self.n_excluded = 0
-        self._fold = case != EXACT
-        self._encode = lru_cache(_MAX_CACHED_WORDS)(
-            partial(_encode_word, fold=self._fold)
-        )
+        self._fold = fold = case != EXACT
+
+        @lru_cache(_MAX_CACHED_WORDS)
+        def encode_word(word: str) -> bytes:
+            return encode(word, fold=fold) or (_LINE_BREAK if "\n" in word else b"")
+
+        self._encode = encode_word
         groups = self._group(entries, min_length, stop_words)
         if not groups:
             raise DataError(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping, Optional
 
 from ..corpus.formats import format_from_name
-from ..files.errors import DataError
+from ..files.errors import DataError, located
 from ..files.json_lines import load_object
 from ..files.text import Line, read_lines
 from .entries import (
@@ -36,6 +36,8 @@ _N_TYPES_SHOWN = 10
 
 # A line number, and what the line says of "name", "label", "weight" and "source".
 Row = tuple[int, dict[str, Any]]
+# Type of a file -> label.
+LabelMap = Optional[Mapping[str, str]]
 
 
 def read_lexicon(
@@ -43,7 +45,7 @@ def read_lexicon(
     *,
     format: Optional[str] = None,
     label: Optional[str] = None,
-    label_map: Optional[Mapping[str, str]] = None,
+    label_map: LabelMap = None,
 ) -> tuple[list[Entry], LexiconReport]:
     """Read a lexicon of JSON lines {"name", "label", "weight"?, "source"?}, patterns of
     spaCy's entity ruler, TSV, CSV or a plain list, packed (.xz, .gz) or not.
@@ -63,10 +65,8 @@ def read_lexicon(
 
     def made() -> Iterator[Entry]:
         for number, values in _parse(read_lines(path), path, form):
-            try:
+            with located(path, number):
                 entry = _make_entry(values, number, label, label_map, report)
-            except DataError as error:
-                raise DataError(str(error), path=path, line=number) from error
             if entry is not None:
                 yield entry
 
@@ -79,11 +79,11 @@ def read_lexicon(
 def _parse(lines: Iterable[Line], path: Path, form: str) -> Iterator[Row]:
     if form in _DIALECTS:
         yield from _parse_columns(lines, path, _DIALECTS[form])
+    like = '{"name": ..., "label": ...}'
     for number, line in lines:
         if line.strip() and form == LIST:
             yield number, {"name": line}
         elif line.strip():
-            like = '{"name": ..., "label": ...}'
             yield number, load_object(line, path, number, form=like)
 
 
@@ -101,8 +101,9 @@ def _parse_columns(
             if {"name", "label"} <= set(names):
                 header = names
             else:
-                number = reader.line_num
-                yield number, _name_cells(cells, header, path, number)
+                with located(path, reader.line_num):
+                    values = _name_cells(cells, header)
+                yield reader.line_num, values
     except csv.Error as error:
         raise DataError(
             f"broken CSV ({error}): close the quotes, and double those inside a name",
@@ -111,18 +112,14 @@ def _parse_columns(
         ) from error
 
 
-def _name_cells(
-    cells: list[str], header: list[str], path: Path, line: int
-) -> dict[str, Any]:
+def _name_cells(cells: list[str], header: list[str]) -> dict[str, Any]:
     columns = header or _COLUMNS
     if not header and len(cells) == 3 and _number(cells[2]) is None:
         columns = _THREE_COLUMNS
     if len(cells) > len(columns):
-        raise DataError(
+        raise ValueError(
             f"{len(cells)} columns: a line holds {', '.join(_COLUMNS)}, or what a "
-            "first line with these names says",
-            path=path,
-            line=line,
+            "first line with these names says"
         )
     values: dict[str, Any] = dict(zip(columns, cells))
     weight = values.pop("weight", "")
@@ -142,7 +139,7 @@ def _make_entry(
     values: dict[str, Any],
     line: int,
     label: Optional[str],
-    label_map: Optional[Mapping[str, str]],
+    label_map: LabelMap,
     report: LexiconReport,
 ) -> Optional[Entry]:
     """The entry of a line, None if it is left out."""
@@ -188,7 +185,7 @@ def _check_types(values: dict[str, Any]) -> None:
     elif weight is not None and not 0 <= weight <= sys.float_info.max:
         problem = f"weight {str(weight)[:20]} must be 0 or more, and finite"
     if problem is not None:
-        raise DataError(
+        raise ValueError(
             f'{problem}: write {{"name": "Lima", "label": "LOC"}}, if you like with '
             '"weight" and "source"'
         )
@@ -207,9 +204,7 @@ def _pattern_to_name(pattern: Any) -> Optional[str]:
     return " ".join(words) if words else None
 
 
-def _explain_nothing(
-    report: LexiconReport, label_map: Optional[Mapping[str, str]]
-) -> str:
+def _explain_nothing(report: LexiconReport, label_map: LabelMap) -> str:
     if report.unmapped and label_map is not None:
         types = ", ".join(t for t, _ in report.unmapped.most_common(_N_TYPES_SHOWN))
         return (

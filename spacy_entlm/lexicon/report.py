@@ -1,11 +1,7 @@
 """What a lexicon matched in a text, for people to look at."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
-from typing import Iterable
-
-from spacy.scorer import PRFScore
-from spacy.tokens import Doc
 
 from ..corpus.report import format_counts
 from .match import Matches
@@ -65,25 +61,3 @@ class MatchReport:
                 "label map and the language"
             )
         return lines
-
-
-def score_words(pairs: Iterable[tuple[Doc, Doc]]) -> dict[str, PRFScore]:
-    """Score per label how many words a lexicon labels as the gold annotation does.
-
-    A lexicon of single given names and surnames finds half of a person's name: as an
-    entity that is wrong, yet the word is right, and words are what label words are
-    searched in.
-
-    pairs: Docs with matches, and Docs of the same words with the gold entities; words
-        without annotation do not count.
-    """
-    scores: dict[str, PRFScore] = defaultdict(PRFScore)
-    for found, gold in pairs:
-        for mine, theirs in zip(found, gold):
-            if theirs.ent_iob_ == "":
-                continue
-            for label in {mine.ent_type_, theirs.ent_type_} - {""}:
-                scores[label].tp += mine.ent_type_ == theirs.ent_type_
-                scores[label].fp += mine.ent_type_ == label != theirs.ent_type_
-                scores[label].fn += theirs.ent_type_ == label != mine.ent_type_
-    return scores

@@ -35,9 +35,7 @@ Row = dict[str, str]
 
 class EndpointError(DataError):
     """The endpoint gave no answer that can be used.
-
-    wait (Optional[float]): Seconds until the query may be sent again; None: never.
-    """
+    wait (Optional[float]): Seconds until the query may be sent again; None: never."""
 
     def __init__(self, message: str, *, wait: Optional[float] = None) -> None:
         super().__init__(message)
@@ -97,10 +95,8 @@ class SparqlClient:
     def select(self, query: str) -> list[Row]:
         """Give the answer to a SELECT query, from disk if it was sent before: per row,
         variable -> value.
-
         RAISES (QueryTooLarge): If a smaller query may do.
-        RAISES (EndpointError): If there is no answer, or it holds no SPARQL results.
-        """
+        RAISES (EndpointError): If there is no answer, or it holds no SPARQL results."""
         if self._path(query, "too-large").exists():
             raise QueryTooLarge("was too large before")
         path = self._path(query, "jsonl.gz")

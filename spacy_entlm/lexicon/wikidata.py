@@ -104,9 +104,7 @@ class WikidataSettings:
 def read_config(path: Path) -> list[WikidataClass]:
     """Read which classes get which label from a JSON file {"PER": ["Q5"], "LOC":
     [{"class": "Q515", "subclasses": true}, ...], ...}.
-
-    RAISES (DataError): If the file is none such, or names no class.
-    """
+    RAISES (DataError): If the file is none such, or names no class."""
     config = read_json(path)
     classes = []
     with located(path):
@@ -153,9 +151,7 @@ def fetch_pages(
 ) -> Iterator[list[Row]]:
     """Fetch a class, the rows of a page at a time. A page that is too large is halved;
     the next one is twice as large again.
-
-    RAISES (EndpointError): If the endpoint fails for good.
-    """
+    RAISES (EndpointError): If the endpoint fails for good."""
     end = settings.limit
     sliced = settings.slices(wanted)
     if sliced:
@@ -201,10 +197,7 @@ def _count_items(wanted: WikidataClass, client: SparqlClient) -> int:
 
 
 def read_page(
-    wanted: WikidataClass,
-    rows: Sequence[Row],
-    min_sitelinks: int,
-    report: LexiconReport,
+    wanted: WikidataClass, rows: list[Row], min_sitelinks: int, report: LexiconReport
 ) -> Iterator[Entry]:
     """Read the names in the rows of a page, weighed by the fame of their items.
 

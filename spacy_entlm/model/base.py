@@ -8,17 +8,7 @@ A component finds it with `get_label_model`, also below layers that wrap the mod
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    List,
-    Optional,
-    Protocol,
-    Tuple,
-    Type,
-    cast,
-)
+from typing import Any, Callable, Optional, Protocol, cast
 
 import numpy
 import torch
@@ -46,7 +36,7 @@ CPU_BATCH_PADDING, BATCH_PADDING = 80, 2048
 # Most pieces whose inner values are kept for a backward pass, padding counted.
 TRAINING_PIECES = 4096
 
-PieceModel = Model[List[Doc], PieceFeatures]
+PieceModel = Model[list[Doc], PieceFeatures]
 
 
 @dataclass
@@ -61,8 +51,8 @@ class ModelConfig:
     max_batch_pieces: Optional[int] = None
     precision: str = "float32"
     mixed_precision: bool = False
-    transformer_config: Dict[str, Any] = field(default_factory=dict)
-    tokenizer_config: Dict[str, Any] = field(default_factory=dict)
+    transformer_config: dict[str, Any] = field(default_factory=dict)
+    tokenizer_config: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """RAISES (ValueError): If a setting has no such value."""
@@ -79,7 +69,7 @@ class ModelConfig:
         self.tokenizer_config = dict(self.tokenizer_config)
 
     @property
-    def load_settings(self) -> Dict[str, Any]:
+    def load_settings(self) -> dict[str, Any]:
         """What `load_masked_lm` takes, too."""
         transformer, tokenizer = self.transformer_config, self.tokenizer_config
         return {"transformer_config": transformer, "tokenizer_config": tokenizer}
@@ -89,7 +79,7 @@ class LabelModel(Protocol):
     """What a component asks of its model."""
 
     is_initialized: bool
-    labels: List[str]
+    labels: list[str]
 
     def score(
         self,
@@ -103,7 +93,7 @@ class LabelModel(Protocol):
 
     def loss(
         self, pieces: PieceFeatures, word_targets: numpy.ndarray
-    ) -> Tuple[float, PieceGradient]:
+    ) -> tuple[float, PieceGradient]:
         """Mean loss of the pieces that `model.begin_update` has read, and the gradient
         of its sum."""
 
@@ -127,9 +117,7 @@ class MaskedLMModel:
     @property
     def network(self) -> Any:
         """The network.
-
-        RAISES (ValueError): If the model was neither initialised nor loaded.
-        """
+        RAISES (ValueError): If the model was neither initialised nor loaded."""
         if self.shim.network is None:
             raise ValueError(
                 "The model has no weights yet: call nlp.initialize() with examples, "
@@ -154,16 +142,14 @@ class MaskedLMModel:
 
     def load_backbone(self) -> None:
         """Load the backbone afresh, without classes.
-
-        RAISES (BackboneError): If it cannot be loaded.
-            (ValueError): If the windows do not fit it.
-        """
+        RAISES (BackboneError): If it cannot be loaded. (ValueError): If the windows do
+        not fit it."""
         masked_lm = load_masked_lm(self.config.name, **self.config.load_settings)
         network = self.network_class(masked_lm)
         self._layout(network)  # a wrong window is an error now, not in training
         self.shim.set_network(network)
 
-    def windows(self, docs: List[Doc]) -> Windows:
+    def windows(self, docs: list[Doc]) -> Windows:
         """The windows in which Docs are read. Warns of words that are cut."""
         layout = self._layout(self.network)
         backend = self.tokenizer.backend_tokenizer
@@ -180,16 +166,12 @@ class MaskedLMModel:
         return windows
 
     def read_words(
-        self,
-        docs: List[Doc],
-        *,
-        wanted: Optional[numpy.ndarray] = None,
-        max_batch_pieces: Optional[int] = None,
+        self, docs: list[Doc], *, wanted: Optional[numpy.ndarray] = None
     ) -> PieceFeatures:
         """Features of words, those of their first pieces, without gradients.
 
         wanted: bool (n_words), words that are read; None: all. Words without a piece
-            are left out. max_batch_pieces (Optional[int]): In place of the config's.
+            are left out.
         """
         windows = self.windows(docs)
         if wanted is not None:
@@ -197,7 +179,7 @@ class MaskedLMModel:
         limit, padding = BATCH_PIECES, BATCH_PADDING
         if self.device.type == "cpu":
             limit, padding = CPU_BATCH_PIECES, CPU_BATCH_PADDING
-        limit = max_batch_pieces or self.config.max_batch_pieces or limit
+        limit = self.config.max_batch_pieces or limit
         words, features = [numpy.zeros(0, dtype="int64")], [self._no_features()]
         for batch in iter_batches(windows, limit, padding):
             if len(batch.words):
@@ -209,14 +191,14 @@ class MaskedLMModel:
         return PieceFeatures(torch.cat(features), ids, index, index, windows.lengths)
 
     def read_pieces(
-        self, docs: List[Doc]
-    ) -> Tuple[PieceFeatures, Callable[[PieceGradient], List[Doc]]]:
+        self, docs: list[Doc]
+    ) -> tuple[PieceFeatures, Callable[[PieceGradient], list[Doc]]]:
         """Features of all pieces in training, and the callback for their gradient."""
         windows = self.windows(docs)
         inputs, rows = self._training_inputs(windows)
         features, shim_backprop = self.shim.begin_features(inputs)
 
-        def backprop(gradient: PieceGradient) -> List[Doc]:
+        def backprop(gradient: PieceGradient) -> list[Doc]:
             shim_backprop(gradient)
             return []
 
@@ -224,7 +206,7 @@ class MaskedLMModel:
         ids = windows.ids[rows]
         return PieceFeatures(features, ids, *words, windows.lengths), backprop
 
-    def same_pieces(self, docs: List[Doc]) -> torch.Tensor:
+    def same_pieces(self, docs: list[Doc]) -> torch.Tensor:
         """Features of the pieces that `read_pieces` reads, as in prediction."""
         inputs, _ = self._training_inputs(self.windows(docs))
         parts = [self.shim.features(batch) for batch in inputs]
@@ -236,7 +218,7 @@ class MaskedLMModel:
         rows: numpy.ndarray,
         targets: numpy.ndarray,
         dtype: torch.dtype = torch.float32,
-    ) -> Tuple[float, PieceGradient]:
+    ) -> tuple[float, PieceGradient]:
         """`label_cross_entropy` where only some pieces carry a loss.
 
         rows: int64 (n), these pieces; targets: int64 (n), theirs.
@@ -254,7 +236,7 @@ class MaskedLMModel:
         features.index_copy_(0, index, gradient.features)
         return mean_loss(loss, gradient), replace(gradient, features=features)
 
-    def _training_inputs(self, windows: Windows) -> Tuple[List[Inputs], numpy.ndarray]:
+    def _training_inputs(self, windows: Windows) -> tuple[list[Inputs], numpy.ndarray]:
         """What the network reads, and the rows in `Windows` of the pieces that it gives
         features of: neither special pieces nor what is read from another window."""
         inputs = []
@@ -283,7 +265,7 @@ class MaskedLMModel:
         return torch.from_numpy(array).to(self.device, non_blocking=True)
 
 
-def build_model(view: Type[MaskedLMModel], config: ModelConfig) -> PieceModel:
+def build_model(view: type[MaskedLMModel], config: ModelConfig) -> PieceModel:
     """A Thinc model on a masked LM, and the view of it that the component calls."""
     load = partial(view.network_class.load, **config.load_settings)
     shim = MaskedLMShim(load, config.precision, config.mixed_precision)
@@ -292,11 +274,8 @@ def build_model(view: Type[MaskedLMModel], config: ModelConfig) -> PieceModel:
 
 
 def get_label_model(model: Model) -> Any:
-    """Find what a component calls, in a model or in a layer below it.
-
-    RETURNS (LabelModel): A view of that layer.
-    RAISES (ValueError): If there is none.
-    """
+    """Find the `LabelModel` that a component calls, in a model or in a layer below it.
+    RAISES (ValueError): If there is none."""
     for layer in model.walk():
         if "label_model" in layer.attrs:
             return layer.attrs["label_model"](layer)
@@ -312,8 +291,8 @@ def init(model: Model, X: Any = None, Y: Any = None) -> None:
 
 
 def forward(
-    model: Model, docs: List[Doc], is_train: bool
-) -> Tuple[PieceFeatures, Callable[[PieceGradient], List[Doc]]]:
+    model: Model, docs: list[Doc], is_train: bool
+) -> tuple[PieceFeatures, Callable[[PieceGradient], list[Doc]]]:
     """In prediction features of words, in training of pieces."""
     view = get_label_model(model)
     if is_train:
@@ -321,9 +300,9 @@ def forward(
     return view.read_words(docs), lambda gradient: []
 
 
-def as_label_scores(scores: WordScores, lengths: List[int]) -> LabelScores:
+def as_label_scores(scores: WordScores, lengths: list[int]) -> LabelScores:
     """Scores as arrays, numpy's or cupy's (DLPack), that share the memory."""
-    arrays: List[Any] = [None if each is None else torch2xp(each) for each in scores]
+    arrays: list[Any] = [None if each is None else torch2xp(each) for each in scores]
     best, confidence, probs, word_prob = arrays
     return LabelScores(best, confidence, probs, lengths, word_prob)
 

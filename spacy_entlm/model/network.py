@@ -1,6 +1,5 @@
 """Masked LM and label head as one PyTorch module, with its files."""
 
-import json
 from pathlib import Path
 from typing import Any, Callable, Dict, Optional, cast
 
@@ -9,6 +8,7 @@ import torch
 from ..backbones.loading import load_masked_lm
 from ..backbones.masked_lm import MaskedLM
 from ..backbones.recommended import LABEL_ROWS_FILE, LABEL_WORDS_FILE, Recommended
+from ..files.json_lines import dump_json
 from ..files.tensors import load_tensors, save_tensors
 from ..label_words.rows import Rows, initial_row
 from ..label_words.words import (
@@ -46,9 +46,7 @@ class LabelHead(torch.nn.Module):
 
     def stacked(self, like: torch.Tensor) -> Rows:
         """The rows of all classes, without gradients.
-
-        like: (n, width), gives the width and the device where there is no class.
-        """
+        like: (n, width), gives the width and the device where there is no class."""
         if not len(self):
             return Rows(like.new_zeros(0, like.shape[1]), like.new_zeros(0))
         weight = torch.stack([row.detach() for row in self.rows])
@@ -92,20 +90,17 @@ class LabelNetwork(torch.nn.Module):
         return self.masked_lm.tokenizer
 
     def forward(
-        self,
-        input_ids: torch.Tensor,
-        attention_mask: torch.Tensor,
-        positions: torch.Tensor,
+        self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor
     ) -> torch.Tensor:
         """Features of chosen pieces.
 
-        input_ids, attention_mask: int64 (n_windows, longest).
+        ids, mask: int64 (n_windows, longest).
         positions: int64 (n), rows of the flattened windows.
         RETURNS: float32 (n, width).
         """
         if not len(positions):
             return self.no_features()
-        return self.read(input_ids, attention_mask, positions)
+        return self.read(ids, mask, positions)
 
     @property
     def label_rows(self) -> Rows:
@@ -179,8 +174,7 @@ class EntLMNetwork(LabelNetwork):
 
     def save_rows(self, folder: Path) -> None:
         """Write the label words and the label rows."""
-        text = json.dumps(self.label_words, ensure_ascii=False, indent=1)
-        (folder / LABEL_WORDS_FILE).write_text(text + "\n", encoding="utf8")
+        (folder / LABEL_WORDS_FILE).write_bytes(dump_json(self.label_words))
         save_rows(folder / LABEL_ROWS_FILE, self.label_rows)
 
     def load_rows(self, folder: Path) -> None:
@@ -199,9 +193,7 @@ def save_rows(path: Path, rows: Rows) -> None:
 
 def load_rows(path: Path, n_rows: int, width: int) -> Rows:
     """Read what `save_rows` wrote.
-
-    RAISES (DataError): If the file is missing or broken, or there are other rows.
-    """
+    RAISES (DataError): If the file is missing or broken, or there are other rows."""
     shapes = {ROWS_KEY: (n_rows, width), BIASES_KEY: (n_rows,)}
     tensors = load_tensors(path, shapes)
     return Rows(tensors[ROWS_KEY], tensors[BIASES_KEY])
@@ -209,9 +201,7 @@ def load_rows(path: Path, n_rows: int, width: int) -> Rows:
 
 def read_learned_rows(learned: Recommended, width: int) -> Optional[Rows]:
     """Rows of the classes that a backbone brings words for, in their order.
-
-    RAISES (DataError): If their file is broken, or has others.
-    """
+    RAISES (DataError): If their file is broken, or has others."""
     if learned.label_rows is None:
         return None
     return load_rows(learned.label_rows, len(learned.label_words), width)

@@ -12,7 +12,7 @@ from thinc.types import FloatsXd
 from thinc.util import get_torch_default_device, torch2xp, xp2torch
 from torch.utils.checkpoint import checkpoint
 
-from ..files.bytes import pack_folder, unpack_folder
+from ..files.folder import pack_folder, unpack_folder
 from ..label_words.rows import Rows
 from .network import add_gradient
 from .precision import DTYPES, autocast, training_dtype

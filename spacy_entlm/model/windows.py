@@ -18,6 +18,7 @@ from .types import NONE
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+Array = numpy.ndarray
 SpanGetter = Callable[[Iterable[Doc]], List[List[Span]]]
 # Of a window without a stride of its own, the part by which the next one moves on.
 DEFAULT_STRIDE = 0.75
@@ -101,13 +102,13 @@ class Windows:
     n_cut: words that lost their tail.
     """
 
-    ids: numpy.ndarray
-    first_words: numpy.ndarray
-    last_words: numpy.ndarray
-    read_here: numpy.ndarray
-    starts: numpy.ndarray
-    sizes: numpy.ndarray
-    word_rows: numpy.ndarray
+    ids: Array
+    first_words: Array
+    last_words: Array
+    read_here: Array
+    starts: Array
+    sizes: Array
+    word_rows: Array
     lengths: List[int]
     n_cut: int
 
@@ -127,7 +128,7 @@ def get_windows(
     """
     lengths = [len(doc) for doc in docs]
     n_words = sum(lengths)
-    parts: List[Tuple[numpy.ndarray, ...]] = []
+    parts: List[Tuple[Array, ...]] = []
     best_context = numpy.full(n_words, -1, dtype="int64")
     best_window = numpy.full(n_words, NONE, dtype="int64")
     n_cut = 0
@@ -151,8 +152,8 @@ def get_windows(
 
 
 def _span_pieces(
-    span: Span, token_chars: numpy.ndarray, tokenizer: "Tokenizer"
-) -> Tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
+    span: Span, token_chars: Array, tokenizer: "Tokenizer"
+) -> Tuple[Array, Array, Array]:
     """Piece ids of a span of tokens; the words of their first and last characters."""
     encoding = tokenizer.encode(span.text, add_special_tokens=False)
     ids = numpy.array(encoding.ids, dtype="int64")
@@ -160,9 +161,7 @@ def _span_pieces(
     return (ids, *_words_of(chars + span.start_char, token_chars))
 
 
-def _words_of(
-    chars: numpy.ndarray, token_chars: numpy.ndarray
-) -> Tuple[numpy.ndarray, numpy.ndarray]:
+def _words_of(chars: Array, token_chars: Array) -> Tuple[Array, Array]:
     """Words of the first and of the last character of each piece, -1 for pure space.
 
     chars: int64 (n_pieces, 2), character bounds of pieces in doc.text."""
@@ -179,13 +178,13 @@ def _words_of(
     return first, last
 
 
-def _shift(words: numpy.ndarray, offset: int) -> numpy.ndarray:
+def _shift(words: Array, offset: int) -> Array:
     return numpy.where(words >= 0, words + offset, NONE)
 
 
 def _cut_tails(
-    ids: numpy.ndarray, first: numpy.ndarray, last: numpy.ndarray, longest_word: int
-) -> Tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray, numpy.ndarray]:
+    ids: Array, first: Array, last: Array, longest_word: int
+) -> Tuple[Array, Array, Array, Array]:
     """Drop the pieces of a word (and of the space after it) after its first
     `longest_word` ones, but none that reaches into the next word. Gives the words
     that lost some, too."""
@@ -197,7 +196,7 @@ def _cut_tails(
     return ids[keep], first[keep], last[keep], numpy.unique(first[~keep])
 
 
-def _begins_word(words: numpy.ndarray) -> numpy.ndarray:
+def _begins_word(words: Array) -> Array:
     """Whether a piece is the first one of its word. words: int64 (n_pieces)."""
     # Pieces of pure space can stand inside a word, too.
     so_far = numpy.maximum.accumulate(words)
@@ -217,10 +216,7 @@ def _bounds(n_pieces: int, layout: Layout) -> Iterator[Tuple[int, int]]:
 
 
 def _note_context(
-    words: numpy.ndarray,
-    window: int,
-    best_context: numpy.ndarray,
-    best_window: numpy.ndarray,
+    words: Array, window: int, best_context: Array, best_window: Array
 ) -> None:
     """Note this window for the words that have more context here than so far.
 
@@ -234,8 +230,8 @@ def _note_context(
 
 
 def _join(
-    parts: List[Tuple[numpy.ndarray, ...]],
-    best_window: numpy.ndarray,
+    parts: List[Tuple[Array, ...]],
+    best_window: Array,
     lengths: List[int],
     layout: Layout,
     n_cut: int,
@@ -258,9 +254,7 @@ def _join(
     return Windows(ids, first, last, here, starts, sizes, word_rows, lengths, n_cut)
 
 
-def _word_rows(
-    first: numpy.ndarray, last: numpy.ndarray, here: numpy.ndarray, n_words: int
-) -> numpy.ndarray:
+def _word_rows(first: Array, last: Array, here: Array, n_words: int) -> Array:
     """Row of each word's first piece. A word inside a piece that began in an earlier
     word ("cannot" as two tokens and one piece) is read from that piece."""
     word_rows = numpy.full(n_words, NONE, dtype="int64")

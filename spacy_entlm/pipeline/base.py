@@ -17,8 +17,7 @@ from spacy.vocab import Vocab
 from thinc.api import Optimizer
 
 from ..decoding.types import Decoder, DocEntities, LabelScores
-from ..files.bytes import pack_folder, unpack_folder
-from ..files.folder import read_folder, write_folder
+from ..files.folder import pack_folder, read_folder, unpack_folder, write_folder
 from ..label_words.words import LabelWords, check_label_words
 from ..model.base import LabelModel, PieceModel, get_label_model
 from ..model.types import PieceFeatures, PieceGradient
@@ -127,9 +126,7 @@ class MaskedLMNER(TrainablePipe):
 
     def predict(self, docs: Iterable[Doc]) -> List[DocEntities]:
         """Find the entities of Docs, one result each; they are not changed.
-
-        RAISES (ValueError): If the component was neither trained nor loaded.
-        """
+        RAISES (ValueError): If the component was neither trained nor loaded."""
         docs = list(docs)
         starts = accumulate(map(len, docs), initial=0)
         found: List[DocEntities] = []
@@ -140,9 +137,7 @@ class MaskedLMNER(TrainablePipe):
 
     def score_words(self, docs: List[Doc]) -> LabelScores:
         """What the decoder gets to see of all words of some Docs.
-
-        RAISES (ValueError): If the component was neither trained nor loaded.
-        """
+        RAISES (ValueError): If the component was neither trained nor loaded."""
         if not self.is_initialized:
             raise ValueError(Errors.E109.format(name=self.name))
         model: LabelModel = self.label_model

@@ -40,9 +40,7 @@ class PackedSequences:
 
     def batch(self, first: int, size: int) -> np.ndarray:
         """Some sequences of an endless row of passes, from the number of the first.
-
-        RETURNS (ndarray): int64 (size, length).
-        """
+        RETURNS (ndarray): int64 (size, length)."""
         starts = np.array([self._start(first + i) for i in range(size)])
         # The stream is a ring: a cut may begin near its end.
         index = (starts[:, None] + np.arange(self.body)) % len(self.stream)

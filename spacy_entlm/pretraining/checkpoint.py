@@ -69,9 +69,7 @@ def load_checkpoint(
     folder: Path, device: torch.device
 ) -> Tuple[MaskedLM, torch.optim.Optimizer, State]:
     """Read the last checkpoint in a folder; the model goes to the device.
-
-    RAISES (DataError): If there is none, or it is damaged.
-    """
+    RAISES (DataError): If there is none, or it is damaged."""
     found = find_checkpoints(folder)
     if not found:
         problem = "holds no checkpoint any more: begin again with --overwrite"

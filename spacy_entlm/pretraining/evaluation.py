@@ -70,10 +70,8 @@ def find_words(
     lines: Iterable[str], masked_lm: MaskedLM
 ) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Choose the words that are hidden: that depends on the lines alone.
-
     RETURNS: int64, pieces; for each of them the number of the word that is hidden with
-        it, -1 for none; the characters of each such word.
-    """
+    it, -1 for none; the characters of each such word."""
     backend, end = masked_lm.tokenizer.backend_tokenizer, masked_lm.special_pieces()[1]
     pieces: List[int] = []
     owners: List[int] = []

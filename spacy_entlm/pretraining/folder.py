@@ -10,7 +10,7 @@ from ..backbones.masked_lm import MaskedLM
 from ..backbones.recommended import LABEL_ROWS_FILE, PRETRAIN_FILE
 from ..files.errors import DataError
 from ..files.file import lock_file, replace_file
-from ..files.folder import write_folder
+from ..files.folder import check_output_folder, write_folder
 from ..files.json_lines import dump_json, read_json
 from ..label_words.rows import Rows
 from ..model.network import save_rows
@@ -56,11 +56,9 @@ class RunFolder:
 
     def claim(self, given: Facts, *, resume: bool, overwrite: bool) -> Optional[Facts]:
         """Make room for a new run of what is given, unless one goes on or is finished.
-
         RETURNS (Optional[Facts]): What is noted of the run that goes on, or, if none
-            is begun, of the model that is finished; None: a new run.
-        RAISES (DataError): If OUT or a run would be lost.
-        """
+        is begun, of the model that is finished; None: a new run.
+        RAISES (DataError): If OUT or a run would be lost."""
         noted = self._noted() if resume else None
         if self.is_begun or noted is None:
             check_model_folder(self.out, overwrite=overwrite)
@@ -120,14 +118,9 @@ class RunFolder:
 
 def check_model_folder(out: Path, *, overwrite: bool) -> None:
     """RAISES (DataError): If something would be lost by writing a model there."""
-    if out.is_file():
-        raise DataError("is a file: name a folder for the model", path=out)
-    if not out.exists() or not any(out.iterdir()):
-        return
-    if not overwrite:
-        problem = "exists: choose another folder, or replace it with --overwrite"
-        raise DataError(problem, path=out)
-    if not (out / PRETRAIN_FILE).is_file():
+    check_output_folder(out, overwrite=overwrite)
+    is_ours = (out / PRETRAIN_FILE).is_file()
+    if out.exists() and any(out.iterdir()) and not is_ours:
         problem = f"was not written by this command (it has no {PRETRAIN_FILE}): "
         raise DataError(f"{problem}remove it, or choose another folder", path=out)
 

@@ -30,7 +30,6 @@ class Training:
     """A training.
 
     masked_lm (MaskedLM): The model, on its device, in float32.
-    save (Callable): Writes a checkpoint.
     report (Callable): Shows the step, the share of the training that is done, the mean
         loss since the last checkpoint, and pieces per second.
     """
@@ -55,9 +54,7 @@ class Training:
 
     def run(self, state: State) -> None:
         """Train to the end, from where the state stands; it is changed in place.
-
-        RAISES (DataError): If the loss is no number any more.
-        """
+        RAISES (DataError): If the loss is no number any more."""
         device = self.masked_lm.decoder.weight.device
         self.masked_lm.train()
         # Dropout must not change the random numbers of whoever calls this.

@@ -46,12 +46,10 @@ def learn_names(
 ) -> Dict[str, Any]:
     """Learn names from text, and write a model folder with its pretrain.json.
 
-    text (List[Path]): Files with text, or data folders with `unlabeled.*`.
-    out (Path): The model folder to be. backbone (str): A folder or a hub name.
+    text, out, backbone, echo: As in `Pretraining`.
     sentences (int): Sentences with names that are learned from, at most.
     label (Optional[str]): Class of names that have none, as in a plain list.
     lang (str): Language whose tokenizer and stop words are used.
-    mixed_precision (bool): As the model's setting: faster on a GPU.
     RETURNS (Dict[str, Any]): What pretrain.json says.
     RAISES (ValueError): If anything given cannot be used.
     """

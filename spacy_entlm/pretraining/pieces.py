@@ -26,10 +26,8 @@ HASH_BYTES = 6
 
 def find_texts(paths: Iterable[Path]) -> List[Path]:
     """The files with text among paths, which may be data folders with `unlabeled.*`.
-
-    RAISES (DataError): If a folder has no such file or several, or a file is missing
-        or of an unknown form.
-    """
+    RAISES (DataError): If a folder has no such file or several, or a file is missing or
+    of an unknown form."""
     files = []
     for path in paths:
         is_folder = path.is_dir()

@@ -25,9 +25,7 @@ MEASURES = (
 
 def describe_files(paths: Iterable[Path]) -> List[Dict[str, Any]]:
     """Names, sizes and hashes of files, not their places on somebody's disk.
-
-    RAISES (DataError): If there is no such file.
-    """
+    RAISES (DataError): If there is no such file."""
     found = []
     for path in paths:
         check_file(path)

@@ -43,7 +43,7 @@ class Pretraining:
 
     text (List[Path]): Files with text, or data folders that hold `unlabeled.*`.
     out (Path): The model folder to be. backbone (str): A folder or a hub name.
-    settings (Settings): How it is done. echo (Callable): Shows a line.
+    echo (Callable): Shows a line.
     """
 
     text: List[Path]

@@ -52,7 +52,6 @@ def warn_if_nothing_learned(
     """Warn if a trained component finds no entity in its own examples, though they
     have some.
 
-    name (str): The component's name.
     examples (Iterable[Example]): Training examples; no more than 100 are looked at.
     learn_rate (Optional[float]): That of the first step, for the message.
     """

@@ -13,12 +13,7 @@ from spacy.language import Language
 from spacy.training import Example
 from spacy.training.loggers import console_logger_v3
 
-from .check import (
-    EXAMPLES_CHECKED,
-    entlm_names,
-    training_examples,
-    warn_if_nothing_learned,
-)
+from . import check
 
 logger = logging.getLogger("spacy.entlm")
 
@@ -67,13 +62,13 @@ def build_training_logger(
 
 
 def _last_look(nlp: Language, scores: Dict[str, Any], stdout: Optional[IO]) -> None:
-    for name in entlm_names(nlp):
-        examples = islice(training_examples(nlp), EXAMPLES_CHECKED)
-        warn_if_nothing_learned(nlp, name, examples)
+    for name in check.entlm_names(nlp):
+        examples = islice(check.training_examples(nlp), check.EXAMPLES_CHECKED)
+        check.warn_if_nothing_learned(nlp, name, examples)
         if stdout is not None:
             # Scores of the training examples say nothing about what is to be done.
             types = None if measures_itself(nlp) else scores.get("ents_per_type")
-            lines = summary_lines(nlp, name, training_examples(nlp), types)
+            lines = summary_lines(nlp, name, check.training_examples(nlp), types)
             stdout.write("".join(f"{line}\n" for line in lines))
 
 
@@ -98,8 +93,7 @@ def summary_lines(
 ) -> List[str]:
     """Label words and entities of each class, and what would help most.
 
-    nlp (Language): The trained pipeline. name (str): The component's name.
-    examples (Iterable[Example]): The training examples.
+    name (str): Of the trained component. examples (Iterable[Example]): Of the training.
     scores (Scores): "p", "r", "f" per class, from 0 to 1, on other examples than
         these; None: there are none.
     """

@@ -71,9 +71,7 @@ def decay_to_zero(
 
 def n_repeats(n_examples: int, epochs: int, batch_size: int, min_updates: int) -> int:
     """How often examples come in each pass so that there are enough updates.
-
-    batch_size (int): Examples of an update. min_updates (int): In all passes.
-    """
+    batch_size (int): Examples of an update. min_updates (int): In all passes."""
     if n_examples < 1 or epochs < 1:
         return 1
     wanted = math.ceil(min_updates / epochs)  # updates of a pass

@@ -128,7 +128,7 @@ def test_what_is_odd_about_the_data_is_told_once(crossval, guess):
         ([], {"config": "none.cfg"}, "none.cfg: no such file"),
         ([], {"data": "none.jsonl"}, "none.jsonl: no such file"),
         (["--folds", 11], {}, "10 annotated sentences cannot be divided into 11"),
-        (["--out", "r.txt"], {}, "is one of .html, .md, .json"),
+        (["--out", "r.txt"], {}, "end its name in .html, .md or .json"),
         (["--out", "data.json"], {"data": "data.json"}, "is the input too"),
         (["--paths.label_words", "n.json"], {}, "n.json: no such file"),
         (["--training.epochz", 3], {}, "epochz"),

@@ -89,7 +89,7 @@ def test_second_run_is_refused_replaced_or_has_nothing_to_do(pretrain):
     assert pretrain("text.txt", "out", *SMALL).exit_code == 0
     refused = pretrain("text.txt", "out", *SMALL)
     assert refused.exit_code == 1
-    assert "exists: choose another folder" in refused.stderr
+    assert "is not empty: choose another folder" in refused.stderr
     assert "is finished" in pretrain("text.txt", "out", *SMALL, "--resume").stdout
     more = pretrain("text.txt", "out", *SMALL, "--steps", 3, "--resume")
     assert (more.exit_code, "steps 2 -> 3" in more.stderr) == (1, True)

@@ -11,7 +11,6 @@ import pytest
 from typer.testing import CliRunner
 
 from spacy_entlm.cli import entlm_cli
-from spacy_entlm.evaluation.figures import HOW_TO_GET
 from spacy_entlm.evaluation.label_words.page import (
     ClassView,
     Point,
@@ -19,6 +18,7 @@ from spacy_entlm.evaluation.label_words.page import (
     project,
     render_label_words,
 )
+from spacy_entlm.evaluation.pages import HOW_TO_GET
 
 VOID = {"meta"}
 

@@ -8,6 +8,7 @@ from spacy_entlm.evaluation.scoring import (
     entity_spans,
     judged_entities,
     score_entities,
+    score_words,
 )
 
 NLP = spacy.blank("en")
@@ -61,3 +62,24 @@ def test_neighbours_of_two_classes_stay_apart():
     merged = judged_entities(doc, entity_spans(doc), merged=True)
     assert merged == [(0, 1, "PER"), (1, 3, "LOC")]
     assert len(doc.ents) == 3
+
+
+def test_words_are_scored_apart_from_entities():
+    gold = Doc(NLP.vocab, ["Ann", "Li", "saw", "Lima", "Rome", "x"])
+    gold.set_ents(
+        [Span(gold, 0, 2, "PER"), Span(gold, 3, 4, "LOC")],
+        missing=[gold[5:6]],
+    )
+    mine = Doc(NLP.vocab, [t.text for t in gold])
+    mine.set_ents(
+        [
+            Span(mine, 0, 1, "PER"),
+            Span(mine, 3, 4, "PER"),
+            Span(mine, 4, 5, "LOC"),
+            Span(mine, 5, 6, "LOC"),
+        ]
+    )
+    scores = score_words([Example(mine, gold)])
+    per, loc = scores["PER"], scores["LOC"]
+    assert (per.tp, per.fp, per.fn) == (1, 1, 1)
+    assert (loc.tp, loc.fp, loc.fn) == (0, 1, 1)

@@ -3,7 +3,7 @@
 import pytest
 import srsly
 
-from spacy_entlm.files.bytes import pack_folder, unpack_folder
+from spacy_entlm.files.folder import pack_folder, unpack_folder
 
 
 def write(folder):

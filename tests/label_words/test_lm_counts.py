@@ -78,10 +78,11 @@ def in_order(counts):
 
 @pytest.mark.parametrize("max_batch_pieces", [1, 40, 100_000])
 def test_size_of_batches_changes_neither_counts_nor_order(
-    reader, docs, max_batch_pieces
+    reader, docs, max_batch_pieces, monkeypatch
 ):
-    counts = count_predictions(reader, docs, max_batch_pieces=max_batch_pieces)
-    assert in_order(counts) == in_order(count_predictions(reader, docs))
+    counts = count_predictions(reader, docs)
+    monkeypatch.setattr(reader.config, "max_batch_pieces", max_batch_pieces)
+    assert in_order(count_predictions(reader, docs)) == in_order(counts)
 
 
 def test_reading_in_chunks_changes_neither_counts_nor_order(reader, docs, monkeypatch):

@@ -5,7 +5,7 @@ from collections import Counter
 import spacy
 from spacy.tokens import Doc, Span
 
-from spacy_entlm.label_words.counts import count_docs, fold_counts
+from spacy_entlm.label_words.search import count_docs, fold_counts
 
 
 def test_words_of_docs_are_counted_per_class():

@@ -12,8 +12,11 @@ import pytest
 import spacy
 
 from spacy_entlm.corpus.readers import read_docs
-from spacy_entlm.label_words.counts import count_docs
-from spacy_entlm.label_words.search import SearchSettings, search_label_words
+from spacy_entlm.label_words.search import (
+    SearchSettings,
+    count_docs,
+    search_label_words,
+)
 from spacy_entlm.label_words.words import read_label_words
 
 CONLL = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "conll03"

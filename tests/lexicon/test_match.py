@@ -7,12 +7,12 @@ import pytest
 import spacy
 from hypothesis import given
 from hypothesis import strategies as st
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 
 from spacy_entlm.files.errors import DataError
 from spacy_entlm.lexicon.entries import Entry
 from spacy_entlm.lexicon.match import LexiconMatcher, annotate, join_neighbours
-from spacy_entlm.lexicon.report import MatchReport, score_words
+from spacy_entlm.lexicon.report import MatchReport
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 NLP = spacy.blank("en")
@@ -273,27 +273,6 @@ def test_report_shows_twenty_names_and_a_notice_for_none():
     report = MatchReport()
     report.add(1, matcher.match(["none"]))
     assert "No name of the lexicon occurs in the text" in report.lines()[-1]
-
-
-def test_words_are_scored_apart_from_entities():
-    gold = Doc(NLP.vocab, ["Ann", "Li", "saw", "Lima", "Rome", "x"])
-    gold.set_ents(
-        [Span(gold, 0, 2, "PER"), Span(gold, 3, 4, "LOC")],
-        missing=[gold[5:6]],
-    )
-    mine = Doc(NLP.vocab, [t.text for t in gold])
-    mine.set_ents(
-        [
-            Span(mine, 0, 1, "PER"),
-            Span(mine, 3, 4, "PER"),
-            Span(mine, 4, 5, "LOC"),
-            Span(mine, 5, 6, "LOC"),
-        ]
-    )
-    scores = score_words([(mine, gold)])
-    per, loc = scores["PER"], scores["LOC"]
-    assert (per.tp, per.fp, per.fn) == (1, 1, 1)
-    assert (loc.tp, loc.fp, loc.fn) == (0, 1, 1)
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="no shared data")

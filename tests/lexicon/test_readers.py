@@ -18,7 +18,6 @@ from spacy_entlm.lexicon.entries import (
     ODD_PATTERNS,
     UNLABELLED,
     Entry,
-    check_lexicon_extension,
     write_lexicon,
 )
 from spacy_entlm.lexicon.readers import read_lexicon
@@ -262,11 +261,6 @@ def test_damaged_archives_and_missing_files_are_named(tmp_path, write):
         read_lexicon(tmp_path / "c.tsv")
     with pytest.raises(DataError, match="is a folder"):
         read_lexicon(tmp_path, format="tsv")
-
-
-def test_a_lexicon_is_written_as_json_lines_only(tmp_path):
-    with pytest.raises(DataError, match=r"end its name in \.jsonl"):
-        check_lexicon_extension(tmp_path / "out.tsv")
 
 
 def test_lexicon_of_the_project_is_whole():

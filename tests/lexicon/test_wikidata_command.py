@@ -71,11 +71,7 @@ def test_command_without_a_name_is_an_error(command):
 def test_killed_run_goes_on_where_it_was(endpoint, tmp_path):
     """A process is killed in the middle of a page; another one finishes its work."""
     (tmp_path / "map.json").write_text('{"PER": ["Q5"]}')
-    program = (
-        "from spacy_entlm.cli.lexicon import lexicon_cli\n"
-        "import spacy_entlm.cli.lexicon_wikidata\n"
-        "lexicon_cli()"
-    )
+    program = "from spacy_entlm.cli.lexicon import lexicon_cli\nlexicon_cli()"
     command = [sys.executable, "-c", program, "wikidata", "out.jsonl"]
     command += [
         "--config",

@@ -295,7 +295,7 @@ def test_leftovers_of_a_finished_run_are_removed(
 def test_model_is_replaced_only_if_asked_for(pretrain, weights):
     pretrain("out")
     before = weights("out")
-    with pytest.raises(DataError, match=r"exists: choose another .*--overwrite"):
+    with pytest.raises(DataError, match=r"is not empty: choose another .*--overwrite"):
         pretrain("out", seed=2)
     assert weights("out") == before
     pretrain("out", seed=2, run={"overwrite": True})

@@ -107,7 +107,7 @@ def test_text_may_be_a_data_folder(learn, tmp_path):
 
 def test_model_is_replaced_only_if_asked_for(learn):
     learn()
-    with pytest.raises(DataError, match=r"exists: choose another .*--overwrite"):
+    with pytest.raises(DataError, match=r"is not empty: choose another .*--overwrite"):
         learn()
     learn(overwrite=True)
 

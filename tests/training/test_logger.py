@@ -11,7 +11,7 @@ def test_a_last_look_that_fails_does_not_stop_the_saving(trained, monkeypatch, c
     def fail(nlp):
         raise RuntimeError("no training examples here")
 
-    monkeypatch.setattr(logger_module, "training_examples", fail)
+    monkeypatch.setattr(logger_module.check, "training_examples", fail)
     setup = build_training_logger(console_output=False)
     log, finalize = setup(trained, io.StringIO(), io.StringIO())
     for _ in range(2):

@@ -59,10 +59,8 @@ Job = List[Cell]
 
 def plan_cells(config: Comparison) -> List[Cell]:
     """List the cells of a comparison, those of a training beside each other.
-
     RAISES (ValueError): If data, label words, a backbone's folder, a factory or a
-        program are not there or cannot be used.
-    """
+    program are not there or cannot be used."""
     _hash_file.cache_clear()  # files may have changed
     for name, method in config.methods.items():
         _check_method(name, method)

@@ -45,10 +45,8 @@ class DatasetReader:
     def split(self, shots: int, split: int) -> List[Doc]:
         """The examples of a split: those of {K}shot/{split}.*, or a sample drawn with
         the split as its seed.
-
         RAISES (DataError): If they cannot be read or drawn, or a class of the test part
-            has no example.
-        """
+        has no example."""
         config, folder = self.config, self._folder
         drawn = find_part(folder / f"{shots}shot", str(split), EXTENSIONS)
         path = config.train or drawn or find_part(folder, "train", EXTENSIONS)

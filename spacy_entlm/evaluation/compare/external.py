@@ -35,14 +35,11 @@ class CommandReport(BaseModel):
 
 
 def run_external(
-    external: External,
-    examples: Sequence[Doc],
-    bare: List[Doc],
-    fields: Mapping[str, Any],
+    external: External, examples: List[Doc], bare: List[Doc], fields: Mapping[str, Any]
 ) -> CommandReport:
     """Run a command and set what it predicts on the test sentences.
 
-    examples (Sequence[Doc]): To train on. bare (List[Doc]): The test sentences, of
+    examples (List[Doc]): To train on. bare (List[Doc]): The test sentences, of
         which the command sees the words only.
     fields (Mapping[str, Any]): Values of the fields that are no files.
     RETURNS (CommandReport): What it tells; without that, its time is of training.

@@ -10,8 +10,7 @@ from ...files.errors import DataError
 from ...files.file import replace_file
 from ...files.json_lines import dump_json
 from ...files.records import Record
-from ..figures import HOW_TO_GET, as_svg, has_matplotlib, new_figure
-from ..pages import NOTHING, render_page
+from ..pages import HOW_TO_GET, NOTHING, as_svg, has_matplotlib, new_figure, render_page
 from ..statistics import SEED, paired_difference
 from .config import Comparison
 from .run import RECORDS_FILE, Result
@@ -37,16 +36,14 @@ DIGITS = 4
 # For people: "title", "head", "rows" of texts, "note", and the number of columns that
 # are "names".
 Table = Dict[str, Any]
+# FIELD=VALUE, or None for the default.
+Baselines = Optional[Sequence[str]]
 
 
-def check_report(
-    config: Comparison, folder: Path, baselines: Optional[Sequence[str]]
-) -> None:
+def check_report(config: Comparison, folder: Path, baselines: Baselines) -> None:
     """Check before long work that a report can be written, as `write_report` does.
-
     RAISES (DataError): If a baseline is no field or not in the config, or the folder
-        has a report of something else.
-    """
+    has a report of something else."""
     fields = ("method", "variant", "backbone")
     for baseline in baselines or ():
         name, _, value = baseline.partition("=")
@@ -67,12 +64,11 @@ def write_report(
     folder: Path,
     title: str,
     *,
-    baselines: Optional[Sequence[str]] = None,
+    baselines: Baselines = None,
     seed: int = SEED,
 ) -> List[str]:
     """Write the report of a comparison; what an earlier call wrote is replaced.
 
-    result (Result): The records. folder (Path): Where to. title (str): Its heading.
     baselines (Optional[Sequence[str]]): What differences are to, FIELD=VALUE. None:
         DEFAULT_BASELINE, if it is there.
     RETURNS (List[str]): The means of F1, for the screen.
@@ -87,7 +83,12 @@ def write_report(
     # What tells methods apart.
     varying = [field for field in ("variant", "backbone") if frame[field].nunique() > 1]
     names = ["method", *varying]
-    tables, notes = _tables(parts, names), _notes(result)
+    tables, notes = _tables(parts, names), []
+    if missing := result.n_cells - len(result.records):
+        notes.append(f"{missing} of {result.n_cells} cells have no record yet.")
+    if result.n_unused:
+        records = f"{result.n_unused} records in the file are of other data or settings"
+        notes.append(f"{records}: they stay there, and are not used.")
     figures = _draw(scores, names) if has_matplotlib() else []
     values = {"title": title, "tables": tables, "notes": notes, "figures": figures}
     for name, template in ((PAGE, "compare.html"), (MARKDOWN, "compare.md")):
@@ -100,16 +101,6 @@ def write_report(
         summary[name] = part.astype(object).where(part.notna(), None).to_dict("records")
     replace_file(folder / JSON, dump_json(summary))
     return [" | ".join(row) for row in (tables[0]["head"], *tables[0]["rows"])] + notes
-
-
-def _notes(result: Result) -> List[str]:
-    notes = []
-    if missing := result.n_cells - len(result.records):
-        notes.append(f"{missing} of {result.n_cells} cells have no record yet.")
-    if result.n_unused:
-        records = f"{result.n_unused} records in the file are of other data or settings"
-        notes.append(f"{records}: they stay there, and are not used.")
-    return notes
 
 
 def to_frame(records: Sequence[Record]) -> pandas.DataFrame:
@@ -151,15 +142,10 @@ def class_frame(records: Sequence[Record]) -> pandas.DataFrame:
 
 
 def difference_frame(
-    frame: pandas.DataFrame,
-    baselines: Optional[Sequence[str]] = None,
-    *,
-    seed: int = SEED,
+    frame: pandas.DataFrame, baselines: Baselines = None, *, seed: int = SEED
 ) -> pandas.DataFrame:
     """Paired differences of F1 to baselines, on the same splits, with their intervals.
-
-    frame (DataFrame): From `to_frame`. baselines, seed: As in `write_report`.
-    """
+    frame (DataFrame): From `to_frame`. baselines, seed: As in `write_report`."""
     groups: Dict[Any, Any] = {
         group: dict(zip(zip(part["split"], part["seed"]), part["f1"]))
         for group, part in frame.groupby(GROUP, sort=False)

@@ -42,7 +42,6 @@ def run_comparison(
     folder (Path): Where records.jsonl is, or will be.
     n_processes (int): Trainings at a time; the cores are divided between them.
     gpus (Sequence[int]): Devices, taken in turn; none: the CPU.
-    notify (Callable[[str], None]): Called with what a person wants to know.
     RAISES (ValueError): If the folder is in use or has other records, or what the
         config names is not there.
     """
@@ -74,9 +73,7 @@ def run_comparison(
 
 def read_result(config: Comparison, folder: Path) -> Result:
     """The records in a folder as they are now; a run may go on at the same time.
-
-    RAISES (ValueError): If there are none, or other ones.
-    """
+    RAISES (ValueError): If there are none, or other ones."""
     path = folder / RECORDS_FILE
     data = read_bytes(path)
     records = read_records(path, FORM, data[: data.rfind(b"\n") + 1])

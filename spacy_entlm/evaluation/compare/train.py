@@ -4,7 +4,7 @@ import platform
 import time
 from datetime import datetime, timezone
 from importlib.metadata import version
-from typing import Any, List, Optional
+from typing import Any, List, Optional, Tuple
 
 import spacy
 from spacy.language import Language
@@ -25,6 +25,10 @@ DISTRIBUTIONS = ("spacy-entlm", "spacy", "thinc", "torch", "transformers")
 PREDICT_BATCH = 256
 DIGITS = 3
 
+Docs = List[Doc]
+# Seconds of training and of prediction, which a command may not tell.
+Times = Tuple[float, Optional[float]]
+
 
 def run_job(job: Job, reader: DatasetReader) -> List[Record]:
     """Train once, measure every cell of a job; gives their records."""
@@ -36,8 +40,8 @@ def run_job(job: Job, reader: DatasetReader) -> List[Record]:
         fields = {**first.settings.model_dump(), **first.name._asdict()}
         fields["backbone"] = first.backbone
         told = run_external(first.method.external, examples, bare, fields)
-        times = told.seconds_train, told.seconds_test
-        record = _record(first, examples, gold, bare, *times)
+        times: Times = (told.seconds_train, told.seconds_test)
+        record = _record(first, examples, gold, bare, times)
         return [{**record, "external_versions": told.versions}]
     records: List[Record] = []
     trained, seconds_train = None, 0.0
@@ -56,7 +60,7 @@ def run_job(job: Job, reader: DatasetReader) -> List[Record]:
         predicted = list(nlp.pipe(copies, batch_size=PREDICT_BATCH))
         times = seconds_train, time.perf_counter() - start
         words = pipe.label_data if cell.method.label_words else None
-        record = _record(cell, examples, gold, predicted, *times)
+        record = _record(cell, examples, gold, predicted, times)
         records.append({**record, "label_words": words})
     return records
 
@@ -72,12 +76,7 @@ def _adopt(
 
 
 def _record(
-    cell: Cell,
-    examples: List[Doc],
-    gold: List[Doc],
-    predicted: List[Doc],
-    seconds_train: float,
-    seconds_test: Optional[float],
+    cell: Cell, examples: Docs, gold: Docs, predicted: Docs, times: Times
 ) -> Record:
     import torch
 
@@ -90,9 +89,8 @@ def _record(
         "bio": scores["bio"],
         "n_test": len(gold),
         "entities": count_entities(examples),
-        "seconds_train": round(seconds_train, DIGITS),
-        # A command may not tell how long prediction took.
-        "seconds_test": None if seconds_test is None else round(seconds_test, DIGITS),
+        "seconds_train": round(times[0], DIGITS),
+        "seconds_test": None if times[1] is None else round(times[1], DIGITS),
         "settings": cell.settings.model_dump(),
         "component": cell.method.model_dump(mode="json", exclude_defaults=True),
         "finished": datetime.now(timezone.utc).isoformat(timespec="seconds"),

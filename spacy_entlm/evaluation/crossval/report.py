@@ -7,9 +7,7 @@ from typing import Any, List, Mapping, Sequence
 
 from markupsafe import Markup
 
-from ...files.errors import DataError
-from ..figures import HOW_TO_GET, as_svg, has_matplotlib, new_figure
-from ..pages import label_colors, render_page
+from .. import pages
 from .result import CurvePoint, Piece, Result
 from .scores import RULE
 
@@ -19,18 +17,12 @@ FORMAT = 1
 CURVE_COLOR = "#4477aa"
 
 
-def check_extension(path: Path) -> None:
-    """RAISES (DataError): If the extension of a report is none of EXTENSIONS."""
-    if path.suffix.lower() not in EXTENSIONS:
-        known = ", ".join(EXTENSIONS)
-        text = f"the extension of --out is one of {known}, not {path.suffix!r}"
-        raise DataError(text, path=path)
-
-
 def screen_lines(result: Result) -> List[str]:
     """The report for the screen, in short."""
-    hint = "" if has_matplotlib() else HOW_TO_GET
-    return render_page("crossval.txt", result=result, how_to_get=hint).splitlines()
+    hint = "" if pages.has_matplotlib() else pages.HOW_TO_GET
+    return pages.render_page(
+        "crossval.txt", result=result, how_to_get=hint
+    ).splitlines()
 
 
 def render(result: Result, settings: Mapping[str, Any], path: Path) -> str:
@@ -40,15 +32,15 @@ def render(result: Result, settings: Mapping[str, Any], path: Path) -> str:
     if extension == ".json":
         data = {"format": FORMAT, "settings": dict(settings), **asdict(result)}
         return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
-    drawn = result.curve and extension == ".html" and has_matplotlib()
-    return render_page(
+    drawn = result.curve and extension == ".html" and pages.has_matplotlib()
+    return pages.render_page(
         f"crossval{extension}",
         result=result,
         settings=settings,
         rule=RULE,
-        colors=label_colors(c.label for c in result.classes),
+        colors=pages.label_colors(c.label for c in result.classes),
         picture=draw_curve(result.curve) if drawn else None,
-        how_to_get=HOW_TO_GET,
+        how_to_get=pages.HOW_TO_GET,
         inline=inline,
     )
 
@@ -61,7 +53,7 @@ def inline(pieces: Sequence[Piece]) -> str:
 
 def draw_curve(curve: Sequence[CurvePoint]) -> Markup:
     """The learning curve with its intervals, as an <svg> element."""
-    figure, axes = new_figure()
+    figure, axes = pages.new_figure()
     places = [point.n_sentences for point in curve]
     f1s = [point.f1 for point in curve]
     axes.plot(places, [f1.value for f1 in f1s], marker="o", color=CURVE_COLOR)
@@ -70,4 +62,4 @@ def draw_curve(curve: Sequence[CurvePoint]) -> Markup:
     highs = [f1.value if f1.high is None else f1.high for f1 in f1s]
     axes.fill_between(places, lows, highs, color=CURVE_COLOR, alpha=0.25)
     axes.set(xlabel="training sentences", ylabel="F1", ylim=(0, 100))
-    return as_svg(figure)
+    return pages.as_svg(figure)

@@ -9,7 +9,7 @@ from typing import Dict, List, NamedTuple, Sequence, Tuple
 import numpy
 from spacy.tokens import Doc
 
-from ..scoring import LabelledSpan, entity_spans, judged_entities
+from ..scoring import LabelledSpan, Spans, entity_spans, judged_entities
 from . import scores
 from .folds import N_PARTS, Training
 from .scores import PERCENT, Interval
@@ -202,12 +202,7 @@ def _wrong_sentences(
     return sorted(wrong, key=lambda sentence: (-sentence.n_wrong, sentence.number))
 
 
-def _pieces(
-    doc: Doc,
-    entities: Sequence[LabelledSpan],
-    others: Sequence[LabelledSpan],
-    otherwise: str,
-) -> List[Piece]:
+def _pieces(doc: Doc, entities: Spans, others: Spans, otherwise: str) -> List[Piece]:
     """A sentence in pieces; entities that are not among the others get that mark."""
     pieces, end = [], 0
     for start, stop, label in sorted(entities):

@@ -36,9 +36,7 @@ class Settings(NamedTuple):
 
 def usable_docs(docs: Sequence[Doc], n_folds: int, notify: Notify) -> List[Doc]:
     """The sentences that can be divided; notify is told what is odd about them.
-
-    RAISES (DataError): If there are fewer sentences than folds, or no entity.
-    """
+    RAISES (DataError): If there are fewer sentences than folds, or no entity."""
     kept = [doc for doc in docs if doc.has_annotation("ENT_IOB")]
     if len(kept) < n_folds:
         text = f"{len(kept)} annotated sentences cannot be divided into {n_folds} folds"

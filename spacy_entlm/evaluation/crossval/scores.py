@@ -7,7 +7,7 @@ from typing import Any, Callable, List, Optional, Sequence, Tuple
 import numpy
 from scipy.stats import binomtest
 
-from ..scoring import LabelledSpan
+from ..scoring import Spans
 from ..statistics import bootstrap_interval
 
 N_RESAMPLES = 2000
@@ -49,7 +49,7 @@ class Interval:
 
 
 def count_sentence(
-    gold: Sequence[LabelledSpan], judged: Sequence[LabelledSpan], labels: Sequence[str]
+    gold: Spans, judged: Spans, labels: Sequence[str]
 ) -> List[List[int]]:
     """True positives, false positives and false negatives of a sentence by class, as
     spaCy's scorer counts them. gold, judged: From `judged_entities`."""
@@ -116,10 +116,7 @@ def judge(
     f1: Interval, classes: Sequence[Any], gain: Optional[Interval]
 ) -> Tuple[bool, str]:
     """Whether the figures meet RULE, and the verdict in words.
-
-    f1 (Interval): Of all classes. classes (Sequence[ClassFigures]): Of each.
-    gain (Optional[Interval]): From twice as many examples, None without a curve.
-    """
+    gain (Optional[Interval]): From twice as many examples, None without a curve."""
     # Neither right nor wrong ones; precision is 0 as well if all are wrong.
     if not any(c.n_found for c in classes):
         return False, NO_ENTITY_FOUND

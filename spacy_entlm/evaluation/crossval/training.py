@@ -39,10 +39,8 @@ REPLACED = {
 class Trainer:
     """A training config, read and checked. overrides (Dict[str, Any]): Values in place
     of its own, by their dotted names.
-
     RAISES (DataError): If it is not there, has settings that do not exist, finds no
-        entities, or does not say when a training ends.
-    """
+    entities, or does not say when a training ends."""
 
     def __init__(self, config_path: Path, overrides: Dict[str, Any]) -> None:
         check_file(config_path)

@@ -6,8 +6,7 @@ import numpy
 from markupsafe import Markup
 
 from ...label_words.words import LabelWords, word_pieces
-from ..figures import HOW_TO_GET, as_svg, has_matplotlib, new_figure
-from ..pages import label_colors, printable, render_page
+from .. import pages
 
 # Words of the vocabulary that are shown beside a class's row.
 N_NEAREST = 10
@@ -71,13 +70,13 @@ def render_label_words(
     views: List[ClassView], points: List[Point], settings: Mapping[str, Any]
 ) -> str:
     """The HTML of what is shown; without points or matplotlib there is no picture."""
-    colors = label_colors(view.label for view in views)
+    colors = pages.label_colors(view.label for view in views)
     values: Dict[str, Any] = {"views": views, "settings": settings, "colors": colors}
-    values.update(picture=None, how_to_get=HOW_TO_GET if points else "")
-    if points and has_matplotlib():
+    values.update(picture=None, how_to_get=pages.HOW_TO_GET if points else "")
+    if points and pages.has_matplotlib():
         plane, values["shown"] = project(numpy.stack([point.row for point in points]))
         values["picture"] = draw_points(points, plane, colors)
-    return render_page("label_words.html", **values)
+    return pages.render_page("label_words.html", **values)
 
 
 def project(points: numpy.ndarray) -> Tuple[numpy.ndarray, float]:
@@ -100,7 +99,8 @@ def draw_points(
     axes have the same scale, so that distances can be compared."""
     width, height = numpy.ptp(plane, axis=0)
     ratio = height / width if width else 0.5
-    figure, axes = new_figure(WIDTH, min(max(WIDTH * ratio, MIN_HEIGHT), MAX_HEIGHT))
+    own_height = min(max(WIDTH * ratio, MIN_HEIGHT), MAX_HEIGHT)
+    figure, axes = pages.new_figure(WIDTH, own_height)
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_axis_off()
     axes.margins(0.15)
@@ -111,7 +111,7 @@ def draw_points(
         axes.scatter(*place, c=colors[point.label], edgecolors="#777777", **look)
     figure.draw_without_rendering()
     _write_texts(axes, points, plane)
-    return as_svg(figure)
+    return pages.as_svg(figure)
 
 
 def _write_texts(axes: Any, points: List[Point], plane: numpy.ndarray) -> None:
@@ -122,7 +122,7 @@ def _write_texts(axes: Any, points: List[Point], plane: numpy.ndarray) -> None:
     taken = [Bbox.from_extents(x - 6, y - 6, x + 6, y + 6) for x, y in marks]
     for point, place in zip(points, plane):
         text = axes.annotate(
-            printable(point.text),
+            pages.printable(point.text),
             place,
             textcoords="offset points",
             xytext=PLACES[0],

@@ -99,9 +99,7 @@ def _advice(entry: Dict[str, Any], settings: SearchSettings) -> str:
 
 def read_report(path: Path) -> Dict[str, Any]:
     """Read a report that `search` wrote, with "settings" and "classes".
-
-    RAISES (DataError): If the file cannot be read, or is no such report.
-    """
+    RAISES (DataError): If the file cannot be read, or is no such report."""
     report: Dict[str, Any] = read_json(path)
     try:
         _Report.model_validate(report)

@@ -40,8 +40,7 @@ class TaggerNetwork(LabelNetwork):
 
     def __init__(self, masked_lm: MaskedLM):
         """masked_lm (MaskedLM): Its head stays as it is, and is not used.
-        RAISES (BackboneError): If it has no encoder of its own.
-        """
+        RAISES (BackboneError): If it has no encoder of its own."""
         super().__init__(masked_lm)
         config = masked_lm.body.config
         if masked_lm.body.base_model is masked_lm.body:
@@ -129,9 +128,7 @@ class TaggerModel(MaskedLMModel):
         self, pieces: PieceFeatures, *, label_bias: float = 0.0, **others: Any
     ) -> LabelScores:
         """Scores of the words that `model.predict` read, with p of all tags.
-
-        label_bias (float): Added to the score of every tag. Others change nothing.
-        """
+        label_bias (float): Added to the score of every tag. Others change nothing."""
         network, words = self.network, self.to_device(pieces.first_words)
         # A word that no piece stands for is no entity.
         shape = (sum(pieces.lengths), 1 + len(network.tags))
@@ -178,9 +175,7 @@ class BertTagger(MaskedLMNER):
 
     def add_label(self, label: str) -> int:
         """Add a class. On a trained pipeline its rows are new, the others stay.
-
-        RETURNS (int): 1, or 0 if the class is there already.
-        """
+        RETURNS (int): 1, or 0 if the class is there already."""
         return self._add_label(label, [])
 
     def initialize(

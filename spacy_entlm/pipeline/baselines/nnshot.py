@@ -50,9 +50,7 @@ class NNShotNetwork(TaggerNetwork):
 
     def set_index(self, features: torch.Tensor, tags: numpy.ndarray) -> None:
         """Take the words of the support set.
-
-        features: float32 (n, width). tags: int64 (n), 0 for no entity, 1 + index.
-        """
+        features: float32 (n, width). tags: int64 (n), 0 for no entity, 1 + index."""
         order = numpy.argsort(tags, kind="stable")
         rows = torch.from_numpy(order).to(features.device)
         self.support_features = torch.nn.functional.normalize(features[rows])
@@ -157,10 +155,8 @@ class NNShot(BertTagger):
 
     def score_words(self, docs: List[Doc]) -> LabelScores:
         """What the decoder gets to see of all words of some Docs.
-
         RAISES (ValueError): If the component was neither trained nor loaded, or has no
-            support set.
-        """
+        support set."""
         self._read_support()
         if self.is_initialized and not self.label_model.network.has_index:
             raise ValueError(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spacy_entlm.evaluation import figures
+from spacy_entlm.evaluation import pages
 from spacy_entlm.evaluation.crossval.folds import Training
 from spacy_entlm.evaluation.crossval.report import inline, render, screen_lines
 from spacy_entlm.evaluation.crossval.result import Confusion, Outcome, summarise
@@ -221,12 +221,12 @@ def test_page_needs_nothing_beside_it(docs):
 
 def test_curve_is_not_silently_left_out(docs, monkeypatch):
     result = results(docs, {2: 0.2, 4: 0.5})
-    assert figures.HOW_TO_GET not in screen_lines(result)
+    assert pages.HOW_TO_GET not in screen_lines(result)
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     page = render(result, {}, HTML)
     assert "<svg" not in page
     assert "pip install" in page
-    assert figures.HOW_TO_GET in screen_lines(result)
+    assert pages.HOW_TO_GET in screen_lines(result)
 
 
 @pytest.mark.parametrize("path", [HTML, MARKDOWN, JSON])
