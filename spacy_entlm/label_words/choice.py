@@ -35,7 +35,8 @@ def choose_label_words(
     |                          | annotated, where there is some                      |
     | the words of its name    | else, as the component searches: "political_party"  |
     |                          | says political and party                            |
-    | words of its examples    | else, where the name has no word: "GPE"             |
+    | words of its examples    | else, where the name has no word ("GPE"), or the    |
+    |                          | examples use it for something else, too             |
 
     The backbone's own come before searched ones since they measure better (wikigold
     and the project's own corpus, docs/label_words.md), so nothing is searched that is
