@@ -179,6 +179,8 @@ def _learned_rows(
     rows = read_learned_rows(learned, width)
     if rows is None:
         return {}
-    index = {tuple(words): i for i, words in enumerate(learned.label_words.values())}
+    index: Dict[Tuple[str, ...], int] = {}
+    for i, words in enumerate(learned.label_words.values()):
+        index.setdefault(tuple(words), i)  # `learn_names` puts what it learned first
     at = {label: index.get(tuple(words)) for label, words in label_words.items()}
     return {label: rows[i : i + 1] for label, i in at.items() if i is not None}

@@ -2,11 +2,14 @@
 
 import json
 import random
+import shutil
 from collections import Counter
 
 import pytest
+import spacy
 import torch
 import transformers
+from spacy.training import Example
 
 from spacy_entlm.backbones.recommended import LABEL_ROWS_FILE, read_recommended
 from spacy_entlm.files.errors import DataError
@@ -76,6 +79,24 @@ def test_words_and_rate_that_the_backbone_has_are_kept(learn, bert, tmp_path):
     assert torch.equal(in_order[2], rows[2])
     assert not torch.equal(in_order[1], rows[1])
     assert torch.allclose(in_order[1], rows[1], atol=0.1)
+
+
+def test_a_class_by_another_name_is_learned_on(learn, bert, tmp_path):
+    """A person is a PER: its row is the one that was learned last, by both names."""
+    own = tmp_path / "own"
+    shutil.copytree(bert, own)
+    (own / "pretrain.json").write_text('{"label_words": {"PER": ["john"]}}')
+    save_rows(own / LABEL_ROWS_FILE, Rows(torch.ones(1, 32), torch.zeros(1)))
+    (tmp_path / "lexicon.jsonl").write_text('{"name": "Anna", "label": "person"}')
+    learn(backbone=str(own))
+    nlp = spacy.blank("en")
+    pipe = nlp.add_pipe("entlm_ner", config={"model": {"name": str(tmp_path / "out")}})
+    example = Example.from_dict(nlp.make_doc("Anna"), {"entities": ["U-PER"]})
+    pipe.initialize(lambda: [example], nlp=nlp)
+    row = pipe.label_model.network.label_rows.weight[0]
+    learned = read_learned_rows(read_recommended(str(tmp_path / "out")), 32)
+    assert torch.equal(row, learned.weight[0])
+    assert not torch.equal(row, torch.ones(32))
 
 
 def test_other_words_that_may_be_names_carry_no_loss(learn, monkeypatch):
