@@ -11,10 +11,10 @@ from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.util import load_config, registry
 
+from ..backbones.learn_rate import suitable_learn_rate
 from ..files.errors import DataError
 from ..files.text import check_file
 from ..training.check import ENTLM_FACTORY, entlm_names, training_examples
-from ..training.schedule import suitable_learn_rate
 from ._options import CONFIG, command
 from ._util import echo
 

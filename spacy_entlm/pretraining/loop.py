@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
+from ..backbones.learn_rate import learn_rate_for_width
 from ..backbones.masked_lm import MaskedLM
 from ..files.errors import DataError
 from ..model.precision import DTYPES, autocast
-from ..training.schedule import learn_rate_for_width
 from .batches import MASKS, Masker, PackedSequences, score_masked
 from .checkpoint import State
 from .settings import Settings

@@ -1,31 +1,23 @@
 """The training recipe of the paper in one call, for a notebook."""
 
-import math
-import random
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
+import logging
+from copy import deepcopy
+from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
 
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
-from spacy.util import minibatch
 from thinc.api import fix_random_seed
-from tqdm import tqdm
 
+from ..corpus.docs import unannotated
 from ..pipeline.requirements import add_requirement
-from .check import (
-    ENTLM_FACTORY,
-    FACTORIES,
-    annotating_names,
-    entlm_names,
-    warn_if_nothing_learned,
-)
-from .optimizer import build_adam
-from .schedule import MIN_UPDATES, steps_to_zero, suitable_learn_rate
+from .adaptation import adapt, only_entlm
+from .check import ENTLM_FACTORY, FACTORIES, entlm_names, warn_if_nothing_learned
+from .fit import Callback, few_shot_settings, fit
 
-EPOCHS = 20
+logger = logging.getLogger("spacy.entlm")
 
 Annotated = Union[Example, Doc, Tuple[str, Dict[str, Any]]]
-Callback = Callable[[int, Dict[str, float]], None]
 
 
 def train(
@@ -38,6 +30,7 @@ def train(
     learn_rate: Optional[float] = None,
     seed: int = 0,
     callback: Optional[Callback] = None,
+    unlabeled: Optional[Iterable[Union[str, Doc]]] = None,
 ) -> Dict[str, List[float]]:
     """Train the `entlm_ner` components of a pipeline on a few examples, and its peers
     (`bert_tagger`, `nnshot`, `structshot`) in the same way.
@@ -56,8 +49,12 @@ def train(
     seed (int): Of the order of the examples and of dropout.
     callback (Optional[Callable]): Called after each epoch with its number, from 1,
         and the mean loss of each component.
+    unlabeled (Optional[Iterable]): Plain text of the field: an `entlm_ner`, then the
+        only one, goes on with what two trainings agree on in it, and with the examples.
+        Of more than 4,000 texts as many are drawn. A Doc's entities are those of a
+        list of names. This takes minutes; losses are those of the first training.
     RETURNS (Dict[str, List[float]]): The mean loss of each epoch, per component.
-    RAISES (ValueError): If there is no example.
+    RAISES (ValueError): If there is no example, or a setting has no such value.
     """
     data = [_example(nlp, annotated) for annotated in examples]
     if not data:
@@ -65,40 +62,28 @@ def train(
     for setting, value in (("epochs", epochs), ("batch_size", batch_size)):
         if value is not None and value < 1:
             raise ValueError(f"{setting} must be at least 1, not {value}")
-    steps_per_epoch = math.ceil(len(data) / batch_size)
-    if epochs is None:
-        epochs = max(EPOCHS, math.ceil(MIN_UPDATES / steps_per_epoch))
     fix_random_seed(seed)
     names = _prepare(nlp, data, label_words)
-    if learn_rate is None:
-        first: Any = nlp.get_pipe(names[0])
-        learn_rate = suitable_learn_rate(first.label_model.config.name)
-    n_steps = epochs * steps_per_epoch
-    rates: Any = steps_to_zero(learn_rate, n_steps)
-    optimizer = build_adam(rates)
-    history: Dict[str, List[float]] = {name: [] for name in names}
-    order = random.Random(seed)
-    settings: Dict[str, Any] = {
-        "sgd": optimizer,
-        "exclude": [name for name in nlp.pipe_names if name not in names],
-        "annotates": annotating_names(nlp, names[-1]),
-    }
-    with tqdm(total=n_steps, unit="step") as progress:
-        for epoch in range(1, epochs + 1):
-            order.shuffle(data)
-            losses: Dict[str, float] = {}
-            for batch in minibatch(data, batch_size):
-                nlp.update(batch, losses=losses, **settings)
-                optimizer.step_schedules()
-                progress.update()
-            means = {name: losses[name] / steps_per_epoch for name in names}
-            for name, mean in means.items():
-                history[name].append(mean)
-            progress.set_postfix(epoch=epoch, loss=f"{means[names[0]]:.3f}")
-            if callback is not None:
-                callback(epoch, means)
+    start = None
+    if unlabeled is not None:
+        start = deepcopy(only_entlm(nlp).label_model.network)
+    first: Any = nlp.get_pipe(names[0])
+    settings = few_shot_settings(
+        len(data),
+        first.label_model.config.name,
+        epochs=epochs,
+        batch_size=batch_size,
+        learn_rate=learn_rate,
+        seed=seed,
+        callback=callback,
+    )
+    history = fit(nlp, names, data, settings)
     for name in names:
-        warn_if_nothing_learned(nlp, name, data, learn_rate)
+        warn_if_nothing_learned(nlp, name, data, settings.learn_rate)
+    if unlabeled is not None:
+        result = adapt(nlp, data, unlabeled, settings, start)
+        log = logger.info if result.taken else logger.warning
+        log("[%s] %s", names[0], ". ".join(result.lines()))
     return history
 
 
@@ -126,9 +111,7 @@ def _example(nlp: Language, annotated: Annotated) -> Example:
     if isinstance(annotated, Example):
         return annotated
     if isinstance(annotated, Doc):
-        words = [token.text for token in annotated]
-        spaces = [bool(token.whitespace_) for token in annotated]
-        return Example(Doc(nlp.vocab, words=words, spaces=spaces), annotated)
+        return Example(unannotated(annotated, nlp.vocab), annotated)
     try:
         text, annotation = annotated
         return Example.from_dict(nlp.make_doc(text), annotation)

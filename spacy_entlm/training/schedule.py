@@ -1,6 +1,5 @@
-"""Learning rates: what suits a backbone, and the decay over the training."""
+"""The decay of the learning rate over the training."""
 
-import logging
 import math
 from itertools import count
 from pathlib import Path
@@ -8,18 +7,7 @@ from typing import Generator, Optional
 
 from spacy.tokens import DocBin
 
-from ..backbones.loading import backbone_width
-from ..backbones.names import resolve_backbone
-from ..backbones.recommended import read_recommended
-
-logger = logging.getLogger("spacy.entlm")
-
-# The paper's learning rate, and the width of the model it was chosen for.
-PAPER_LEARN_RATE = 1e-4
-PAPER_WIDTH = 768
-# Half the width wants three times the rate: measured on wikigold at width 384.
-WIDTH_EXPONENT = math.log2(3)
-HIGHEST_LEARN_RATE = 1e-3
+from ..backbones.learn_rate import suitable_learn_rate
 
 # Fewer updates leave a model that finds next to nothing (docs/benchmarks.md).
 MIN_UPDATES = 60
@@ -82,30 +70,3 @@ def steps_to_zero(initial_rate: float, n_steps: int) -> Generator[float, None, N
     """The rates of so many steps; after the last one its rate stays."""
     for step in count():
         yield initial_rate * (1.0 - min(step, n_steps - 1) / max(n_steps, 1))
-
-
-def suitable_learn_rate(backbone: Optional[str]) -> float:
-    """The initial learning rate that suits a backbone: what its folder's
-    pretrain.json says, or else a rule by its width.
-
-    backbone (Optional[str]): As the component's setting `name`.
-    RETURNS (float): 1e-4 at width 768 (the paper), 3e-4 at 384.
-    """
-    if backbone is None:
-        return PAPER_LEARN_RATE
-    backbone = resolve_backbone(backbone)
-    recommended = read_recommended(backbone).learn_rate
-    if recommended is not None:
-        return recommended
-    try:
-        return learn_rate_for_width(backbone_width(backbone))
-    except Exception as err:  # a trained pipeline may no longer have its backbone
-        problem = "Learning rate %g (the paper's): the width of %r is not known (%s)"
-        logger.warning(problem, PAPER_LEARN_RATE, backbone, type(err).__name__)
-        return PAPER_LEARN_RATE
-
-
-def learn_rate_for_width(width: int) -> float:
-    """The rule: 1e-4 * (768 / width) ** log2(3), at most 1e-3."""
-    rate = PAPER_LEARN_RATE * (PAPER_WIDTH / width) ** WIDTH_EXPONENT
-    return min(rate, HIGHEST_LEARN_RATE)

@@ -8,10 +8,10 @@ import torch
 from safetensors.torch import load_file
 from spacy.training import Example
 
+from spacy_entlm.backbones.learn_rate import suitable_learn_rate
 from spacy_entlm.backbones.names import ASSETS, ENTLM_MINI
 from spacy_entlm.backbones.recommended import read_recommended
 from spacy_entlm.model.network import read_learned_rows
-from spacy_entlm.training.schedule import suitable_learn_rate
 
 FOLDER = ASSETS / ENTLM_MINI
 MAX_BYTES = 48_000_000

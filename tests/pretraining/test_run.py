@@ -8,12 +8,12 @@ import torch
 import transformers
 from safetensors.torch import load_file
 
+from spacy_entlm.backbones.learn_rate import suitable_learn_rate
 from spacy_entlm.backbones.recommended import read_recommended
 from spacy_entlm.files.errors import DataError
 from spacy_entlm.label_words.rows import Rows
 from spacy_entlm.model.network import read_learned_rows, save_rows
 from spacy_entlm.pretraining import pieces
-from spacy_entlm.training.schedule import suitable_learn_rate
 
 WEIGHTS = "model.safetensors"
 

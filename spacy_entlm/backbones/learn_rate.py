@@ -1,0 +1,45 @@
+"""The learning rate that suits a backbone."""
+
+import logging
+import math
+from typing import Optional
+
+from .loading import backbone_width
+from .names import resolve_backbone
+from .recommended import read_recommended
+
+logger = logging.getLogger("spacy.entlm")
+
+# The paper's learning rate, and the width of the model it was chosen for.
+PAPER_LEARN_RATE = 1e-4
+PAPER_WIDTH = 768
+# Half the width wants three times the rate: measured on wikigold at width 384.
+WIDTH_EXPONENT = math.log2(3)
+HIGHEST_LEARN_RATE = 1e-3
+
+
+def suitable_learn_rate(backbone: Optional[str]) -> float:
+    """The initial learning rate that suits a backbone: what its folder's
+    pretrain.json says, or else a rule by its width.
+
+    backbone (Optional[str]): As the component's setting `name`.
+    RETURNS (float): 1e-4 at width 768 (the paper), 3e-4 at 384.
+    """
+    if backbone is None:
+        return PAPER_LEARN_RATE
+    backbone = resolve_backbone(backbone)
+    recommended = read_recommended(backbone).learn_rate
+    if recommended is not None:
+        return recommended
+    try:
+        return learn_rate_for_width(backbone_width(backbone))
+    except Exception as err:  # a trained pipeline may no longer have its backbone
+        problem = "Learning rate %g (the paper's): the width of %r is not known (%s)"
+        logger.warning(problem, PAPER_LEARN_RATE, backbone, type(err).__name__)
+        return PAPER_LEARN_RATE
+
+
+def learn_rate_for_width(width: int) -> float:
+    """The rule: 1e-4 * (768 / width) ** log2(3), at most 1e-3."""
+    rate = PAPER_LEARN_RATE * (PAPER_WIDTH / width) ** WIDTH_EXPONENT
+    return min(rate, HIGHEST_LEARN_RATE)

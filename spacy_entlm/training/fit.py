@@ -1,0 +1,89 @@
+"""The training loop of the recipe."""
+
+import math
+import random
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
+
+from spacy.language import Language
+from spacy.training import Example
+from spacy.util import minibatch
+from tqdm import tqdm
+
+from ..backbones.learn_rate import suitable_learn_rate
+from .check import annotating_names
+from .optimizer import build_adam
+from .schedule import MIN_UPDATES, steps_to_zero
+
+EPOCHS = 20
+
+Callback = Callable[[int, Dict[str, float]], None]
+
+
+class FitSettings(NamedTuple):
+    """epochs (int): Passes over the examples. batch_size (int): Examples of a step.
+    learn_rate (float): Of the first step; it falls linearly to zero. seed (int): Of the
+    order of the examples. callback (Optional[Callable]): Called after
+    each epoch with its number, from 1, and the mean loss of each component."""
+
+    epochs: int
+    batch_size: int
+    learn_rate: float
+    seed: int
+    callback: Optional[Callback] = None
+
+
+def few_shot_settings(
+    n_examples: int,
+    backbone: str,
+    *,
+    epochs: Optional[int] = None,
+    batch_size: int = 4,
+    learn_rate: Optional[float] = None,
+    seed: int = 0,
+    callback: Optional[Callback] = None,
+) -> FitSettings:
+    """The recipe's settings where they are not given.
+
+    n_examples (int): For the epochs: 20, more where these make fewer than 60 updates.
+    backbone (str): For the learning rate, which suits it.
+    """
+    if epochs is None:
+        n_batches = math.ceil(n_examples / batch_size)
+        epochs = max(EPOCHS, math.ceil(MIN_UPDATES / n_batches))
+    if learn_rate is None:
+        learn_rate = suitable_learn_rate(backbone)
+    return FitSettings(epochs, batch_size, learn_rate, seed, callback)
+
+
+def fit(
+    nlp: Language, names: List[str], examples: List[Example], settings: FitSettings
+) -> Dict[str, List[float]]:
+    """Train some components of a pipeline, which have weights; all else is left alone.
+    RETURNS (Dict[str, List[float]]): The mean loss of each epoch, per component."""
+    data = list(examples)
+    order = random.Random(settings.seed)
+    n_batches = math.ceil(len(data) / settings.batch_size)
+    n_steps = settings.epochs * n_batches
+    rates: Any = steps_to_zero(settings.learn_rate, n_steps)
+    optimizer = build_adam(rates)
+    update: Dict[str, Any] = {
+        "sgd": optimizer,
+        "exclude": [name for name in nlp.pipe_names if name not in names],
+        "annotates": annotating_names(nlp, names[-1]),
+    }
+    history: Dict[str, List[float]] = {name: [] for name in names}
+    with tqdm(total=n_steps, unit="step") as progress:
+        for epoch in range(1, settings.epochs + 1):
+            order.shuffle(data)
+            losses: Dict[str, float] = {}
+            for batch in minibatch(data, settings.batch_size):
+                nlp.update(batch, losses=losses, **update)
+                optimizer.step_schedules()
+                progress.update()
+            means = {name: losses[name] / n_batches for name in names}
+            for name, mean in means.items():
+                history[name].append(mean)
+            progress.set_postfix(epoch=epoch, loss=f"{means[names[0]]:.3f}")
+            if settings.callback is not None:
+                settings.callback(epoch, means)
+    return history
