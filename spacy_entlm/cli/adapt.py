@@ -69,8 +69,9 @@ def adapt_cli(
     from ..training.adaptation import adapt_trained
 
     pairs = [Example(unannotated(doc), doc) for doc in gold]
-    settings = {"max_texts": max_texts, "learn_rate": rate, "seed": seed}
-    result = adapt_trained(nlp, pairs, texts, **settings)
+    result = adapt_trained(
+        nlp, pairs, texts, max_texts=max_texts, learn_rate=rate, seed=seed
+    )
     echo(*result.lines())
     with write_folder(out) as folder:
         nlp.to_disk(folder)

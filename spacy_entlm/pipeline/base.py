@@ -16,12 +16,14 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Optimizer
 
+from ..backbones.learn_rate import suitable_learn_rate
 from ..decoding.types import Decoder, DocEntities, LabelScores
 from ..files.folder import pack_folder, read_folder, unpack_folder, write_folder
 from ..label_words.words import LabelWords, check_label_words
 from ..model.base import LabelModel, PieceModel, get_label_model
 from ..model.types import PieceFeatures, PieceGradient
 from .examples import word_targets
+from .optimizer import suit_optimizer
 from .requirements import add_requirement
 
 # Stands for the component's name in the setting `spans_key`.
@@ -241,15 +243,15 @@ class MaskedLMNER(TrainablePipe):
         model: LabelModel = self.label_model
         return model.loss(pieces, targets)
 
-    def _add_label(self, label: str, words: List[str]) -> int:
-        """As the `add_label` of a component."""
+    def _add_label(self, label: str, words: List[str], **rows: Any) -> int:
+        """As the `add_label` of a component. rows: Of the model's `add_labels`."""
         if not isinstance(label, str):
             raise ValueError(Errors.E187)
         if label in self.labels:
             return 0
         new = check_label_words({label: words}, tags=False)
         if self.is_initialized:
-            self.label_model.add_labels(new)
+            self.label_model.add_labels(new, **rows)
         else:
             self._added.update(new)
         self._note_labels()
@@ -269,6 +271,7 @@ class MaskedLMNER(TrainablePipe):
         self._added = {}
         if nlp is not None:
             add_requirement(nlp)
+            suit_optimizer(nlp, suitable_learn_rate(self.label_model.config.name))
 
     def _note_labels(self) -> None:
         for label in self.labels:

@@ -93,7 +93,8 @@ class EntLMNER(MaskedLMNER):
         return {label: list(words) for label, words in known.items()}
 
     def add_label(self, label: str, words: Optional[List[str]] = None) -> int:
-        """Add a class. On a trained pipeline the scores of the others stay.
+        """Add a class. On a trained pipeline the scores of the others stay, and one
+        that has the words of a class of the backbone starts from what that learned.
 
         label (str): The class.
         words (Optional[List[str]]): Its label words. Before `initialize` they may be
@@ -101,7 +102,10 @@ class EntLMNER(MaskedLMNER):
         RETURNS (int): 1, or 0 if the class is there already.
         RAISES (LabelWordError): If no word can be used.
         """
-        return self._add_label(label, words or [])
+        rows = {}
+        if self.is_initialized:
+            rows = {"learned": read_recommended(self.label_model.config.name)}
+        return self._add_label(label, words or [], **rows)
 
     def rehearse(
         self,

@@ -17,7 +17,6 @@ from typing import (
     Union,
 )
 
-import torch
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Example
@@ -29,6 +28,7 @@ from ..backbones.recommended import read_recommended
 from ..corpus.docs import unannotated
 from .check import FACTORIES, annotating_names, entlm_names
 from .fit import FitSettings, few_shot_settings, fit
+from .weights import mix
 
 # Texts that are read: more take longer and change little (docs/benchmarks.md).
 MAX_TEXTS = 4000
@@ -148,12 +148,12 @@ def adapt(
         if not result.taken:
             shim.set_network(first)
             return result
-        _halve(shim.network, first)
+        mix(shim.network, first, 0.5)
         teacher = deepcopy(shim.network)
         repeats = max(1, len(learned) // (TEXTS_PER_EXAMPLE * len(examples)))
         student = FitSettings(1, BATCH_SIZE, settings.learn_rate, settings.seed)
         fit(nlp, [name], [*learned, *examples * repeats], student)
-        _halve(shim.network, teacher)
+        mix(shim.network, teacher, 0.5)
     except BaseException:
         shim.set_network(first)
         raise
@@ -235,10 +235,3 @@ def _example(doc: Doc, agreed: Iterable[Entity], open_: Iterable[Entity]) -> Exa
         default="outside",
     )
     return Example(unannotated(doc), reference)
-
-
-@torch.no_grad()
-def _halve(network: torch.nn.Module, other: torch.nn.Module) -> None:
-    """Let a network be the mean of itself and another one, of the same origin."""
-    for mine, its in zip(network.parameters(), other.parameters()):
-        mine.lerp_(its, 0.5)

@@ -26,6 +26,14 @@ def entlm_names(
     return [n for n in nlp.pipe_names if nlp.get_pipe_meta(n).factory in factories]
 
 
+def trained_names(nlp: Language) -> List[str]:
+    """Names of the components that the recipe trains and that have weights already."""
+    pipes: List[Any] = [
+        (name, nlp.get_pipe(name)) for name in entlm_names(nlp, FACTORIES)
+    ]
+    return [name for name, pipe in pipes if pipe.is_initialized]
+
+
 def annotating_names(nlp: Language, name: str) -> List[str]:
     """Components before one that annotate Docs while it is trained: those that the
     config names, and those that cannot be trained, such as a sentencizer."""

@@ -41,17 +41,21 @@ def few_shot_settings(
     learn_rate: Optional[float] = None,
     seed: int = 0,
     callback: Optional[Callback] = None,
+    going_on: bool = False,
 ) -> FitSettings:
     """The recipe's settings where they are not given.
 
     n_examples (int): For the epochs: 20, more where these make fewer than 60 updates.
     backbone (str): For the learning rate, which suits it.
+    going_on (bool): Whether a trained component goes on: then epochs are 20, and the
+        learning rate is half of that.
     """
     if epochs is None:
         n_batches = math.ceil(n_examples / batch_size)
-        epochs = max(EPOCHS, math.ceil(MIN_UPDATES / n_batches))
+        enough = 0 if going_on else math.ceil(MIN_UPDATES / n_batches)
+        epochs = max(EPOCHS, enough)
     if learn_rate is None:
-        learn_rate = suitable_learn_rate(backbone)
+        learn_rate = suitable_learn_rate(backbone) * (0.5 if going_on else 1.0)
     return FitSettings(epochs, batch_size, learn_rate, seed, callback)
 
 

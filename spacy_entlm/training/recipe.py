@@ -9,13 +9,27 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import fix_random_seed
 
+from ..backbones.learn_rate import suitable_learn_rate
 from ..corpus.docs import unannotated
+from ..pipeline.optimizer import suit_optimizer
 from ..pipeline.requirements import add_requirement
 from .adaptation import adapt, only_entlm
-from .check import ENTLM_FACTORY, FACTORIES, entlm_names, warn_if_nothing_learned
+from .check import (
+    ENTLM_FACTORY,
+    FACTORIES,
+    entlm_names,
+    trained_names,
+    warn_if_nothing_learned,
+)
 from .fit import Callback, few_shot_settings, fit
+from .weights import mix
 
 logger = logging.getLogger("spacy.entlm")
+
+# What a trained component knows counts as much as so many new examples.
+EXAMPLES_OF_BEFORE = 2
+# Of the rate that suits a training: what suits single updates after it.
+GENTLE_RATE = 0.25
 
 Annotated = Union[Example, Doc, Tuple[str, Dict[str, Any]]]
 
@@ -31,6 +45,7 @@ def train(
     seed: int = 0,
     callback: Optional[Callback] = None,
     unlabeled: Optional[Iterable[Union[str, Doc]]] = None,
+    share: Optional[float] = None,
 ) -> Dict[str, List[float]]:
     """Train the `entlm_ner` components of a pipeline on a few examples, and its peers
     (`bert_tagger`, `nnshot`, `structshot`) in the same way.
@@ -42,10 +57,11 @@ def train(
     label_words (Optional[Dict[str, List[str]]]): Label words per class, which may be
         new to a trained component; None: they are searched in the examples.
     epochs (Optional[int]): Passes over the examples. None: 20, and more where these
-        would make fewer than 60 updates.
+        would make fewer than 60 updates, unless a component goes on without a new
+        class.
     batch_size (int): Examples of a step.
     learn_rate (Optional[float]): Of the first step; it falls linearly to zero. None:
-        what suits the backbone.
+        what suits the backbone, and where a component so goes on half of it.
     seed (int): Of the order of the examples and of dropout.
     callback (Optional[Callable]): Called after each epoch with its number, from 1,
         and the mean loss of each component.
@@ -53,6 +69,9 @@ def train(
         only one, goes on with what two trainings agree on in it, and with the examples.
         Of more than 4,000 texts as many are drawn. A Doc's entities are those of a
         list of names. This takes minutes; losses are those of the first training.
+    share (Optional[float]): Where a component goes on: its weights become the mean of
+        those that it gets and those that it had, so that it forgets less. The share of
+        the new ones; None: n / (n + 2) for n examples; 1: all, nothing of the old.
     RETURNS (Dict[str, List[float]]): The mean loss of each epoch, per component.
     RAISES (ValueError): If there is no example, or a setting has no such value.
     """
@@ -62,29 +81,47 @@ def train(
     for setting, value in (("epochs", epochs), ("batch_size", batch_size)):
         if value is not None and value < 1:
             raise ValueError(f"{setting} must be at least 1, not {value}")
+    if share is not None and not 0.0 < share <= 1.0:
+        raise ValueError(f"share must be above 0 and at most 1, not {share}")
     fix_random_seed(seed)
+    known = trained_names(nlp)
+    n_labels = {name: len(_network(nlp, name).label_rows) for name in known}
     names = _prepare(nlp, data, label_words)
-    start = None
-    if unlabeled is not None:
-        start = deepcopy(only_entlm(nlp).label_model.network)
+    grown = any(len(_network(nlp, name).label_rows) > n for name, n in n_labels.items())
+    before = {name: deepcopy(_network(nlp, name)) for name in known}
+    start = None if unlabeled is None else deepcopy(only_entlm(nlp).label_model.network)
     first: Any = nlp.get_pipe(names[0])
+    backbone = first.label_model.config.name
     settings = few_shot_settings(
         len(data),
-        first.label_model.config.name,
+        backbone,
         epochs=epochs,
         batch_size=batch_size,
         learn_rate=learn_rate,
         seed=seed,
         callback=callback,
+        going_on=bool(known) and not grown,
     )
     history = fit(nlp, names, data, settings)
-    for name in names:
-        warn_if_nothing_learned(nlp, name, data, settings.learn_rate)
+    result = None
     if unlabeled is not None:
         result = adapt(nlp, data, unlabeled, settings, start)
+    if share is None:
+        share = len(data) / (len(data) + EXAMPLES_OF_BEFORE)
+    for name, network in before.items():
+        mix(_network(nlp, name), network, share)
+    for name in names:
+        warn_if_nothing_learned(nlp, name, data, settings.learn_rate)
+    if result is not None:
         log = logger.info if result.taken else logger.warning
         log("[%s] %s", names[0], ". ".join(result.lines()))
+    suit_optimizer(nlp, GENTLE_RATE * suitable_learn_rate(backbone))
     return history
+
+
+def _network(nlp: Language, name: str) -> Any:
+    pipe: Any = nlp.get_pipe(name)
+    return pipe.label_model.network
 
 
 def _prepare(

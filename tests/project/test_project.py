@@ -16,7 +16,16 @@ from spacy_entlm.cli.init_project import project_files
 from spacy_entlm.evaluation.compare.config import read_config
 
 ROOT = Path(__file__).resolve().parents[2]
-STEPS = ["convert", "sample", "annotate", "search", "fit", "adapt", "evaluate", "package"]
+STEPS = [
+    "convert",
+    "sample",
+    "annotate",
+    "search",
+    "fit",
+    "adapt",
+    "evaluate",
+    "package",
+]
 DEV_MARKS = [
     "[Anna Smith](PER) lives in [Berlin](LOC) .",
     "[John](PER) works for [Acme Corp](ORG) in [Paris](LOC) .",

@@ -1,0 +1,15 @@
+"""Means of the weights of models that have one origin."""
+
+import torch
+
+
+@torch.no_grad()
+def mix(network: torch.nn.Module, other: torch.nn.Module, share: float) -> None:
+    """Let a network be the mean of itself and another one.
+
+    other (Module): With the same parameters, of the same origin; it stays as it is.
+    share (float): Of the network itself.
+    """
+    others = dict(other.named_parameters())
+    for name, parameter in network.named_parameters():
+        parameter.lerp_(others[name], 1.0 - share)

@@ -1,0 +1,140 @@
+"""A trained pipeline goes on: what it learns anew, and what it keeps."""
+
+import shutil
+
+import pytest
+import spacy
+import torch
+from thinc.api import Adam
+
+import spacy_entlm
+from spacy_entlm.backbones.learn_rate import suitable_learn_rate
+
+NAME = "entlm_ner"
+NEW = [("Bern is far from Oslo .", {"entities": [(0, 4, "LOC"), (17, 21, "LOC")]})]
+
+
+def weights_of(nlp):
+    state = nlp.get_pipe(NAME).label_model.network.state_dict()
+    return {name: tensor.clone() for name, tensor in state.items()}
+
+
+def distance(one, other):
+    return sum(float((one[k] - other[k]).square().sum()) for k in one) ** 0.5
+
+
+def test_weights_are_the_mean_of_new_and_old(trained, trained_folder):
+    before = weights_of(trained)
+    spacy_entlm.train(trained, NEW, share=1.0, epochs=3)
+    new = weights_of(trained)
+    nlp = spacy.load(trained_folder)
+    spacy_entlm.train(nlp, NEW, epochs=3)
+    for name, weights in weights_of(nlp).items():
+        # One example counts a third, what was learned before as two.
+        expected = before[name] + (new[name] - before[name]) / 3
+        assert torch.allclose(weights, expected, atol=1e-6), name
+
+
+def test_many_examples_weigh_more(trained, trained_folder, annotated):
+    moved = []
+    for n in (1, len(annotated)):
+        nlp = spacy.load(trained_folder)
+        before = weights_of(nlp)
+        spacy_entlm.train(nlp, annotated[:n], epochs=4 // n or 1)
+        moved.append(distance(weights_of(nlp), before))
+    assert moved[0] < moved[1]
+
+
+def test_a_first_training_is_none_of_the_mean(bert, blank_nlp, fit):
+    runs = []
+    for share in (None, 0.1):
+        nlp = blank_nlp(bert)
+        fit(nlp, epochs=2, share=share)
+        runs.append(weights_of(nlp))
+    assert distance(*runs) == 0
+
+
+@pytest.mark.parametrize(
+    "label_words, epochs, rate", [(None, 20, 0.5), ({"MYTH": ["cat"]}, 60, 1.0)]
+)
+def test_it_takes_20_passes_at_half_the_rate_but_for_a_new_class(
+    trained, monkeypatch, label_words, epochs, rate
+):
+    calls = []
+    monkeypatch.setattr(
+        "spacy_entlm.training.recipe.fit",
+        lambda nlp, names, data, settings: calls.append(settings) or {NAME: []},
+    )
+    spacy_entlm.train(trained, NEW, label_words=label_words)
+    backbone = trained.get_pipe(NAME).label_model.config.name
+    assert calls[0].epochs == epochs
+    assert calls[0].learn_rate == suitable_learn_rate(backbone) * rate
+
+
+def test_a_class_that_the_backbone_knows_starts_from_its_row(
+    trained, trained_folder, tmp_path
+):
+    backbone = tmp_path / "backbone"
+    shutil.copytree(trained_folder / NAME / "model", backbone)
+    view = trained.get_pipe(NAME).label_model
+    config = {"components": {NAME: {"model": {"name": str(backbone)}}}}
+    nlp = spacy.load(trained_folder, config=config)
+    nlp.get_pipe(NAME).add_label("person", view.label_words["PER"])
+    rows = nlp.get_pipe(NAME).label_model.network.label_rows.weight
+    assert torch.equal(rows[-1], rows[view.labels.index("PER")])
+
+
+@pytest.mark.parametrize("share", [0, -1, 1.5, float("nan")])
+def test_a_share_is_above_0_and_at_most_1(trained, share):
+    with pytest.raises(ValueError, match="share must be above 0"):
+        spacy_entlm.train(trained, NEW, share=share)
+
+
+# The optimizer that spaCy's own calls give
+
+
+def rate_of(optimizer):
+    return pytest.approx(float(optimizer.learn_rate))
+
+
+def test_initialize_gives_the_rate_that_suits(bert, blank_nlp, make_examples):
+    nlp = blank_nlp(bert)
+    optimizer = nlp.initialize(lambda: make_examples(nlp))
+    assert suitable_learn_rate(str(bert)) == rate_of(optimizer)
+    assert optimizer.L2 == optimizer.grad_clip == 0
+
+
+def test_resume_training_after_the_recipe_gives_a_quarter(nlp_of_recipe, tmp_path):
+    quarter = suitable_learn_rate(nlp_of_recipe[1]) / 4
+    nlp_of_recipe[0].to_disk(tmp_path)
+    for nlp in (nlp_of_recipe[0], spacy.load(tmp_path)):
+        assert quarter == rate_of(nlp.resume_training())
+
+
+@pytest.fixture
+def nlp_of_recipe(bert, blank_nlp, annotated):
+    nlp = blank_nlp(bert)
+    spacy_entlm.train(nlp, annotated, epochs=1)
+    return nlp, str(bert)
+
+
+def test_an_optimizer_that_was_chosen_stays(bert, blank_nlp, annotated):
+    nlp = blank_nlp(bert)
+    chosen = {"@optimizers": "Adam.v1", "learn_rate": 0.003}
+    nlp.config["training"]["optimizer"] = chosen
+    spacy_entlm.train(nlp, annotated, epochs=1)
+    assert nlp.config["training"]["optimizer"] == chosen
+    assert float(nlp.resume_training().learn_rate) == 0.003
+
+
+def test_that_of_another_trained_component_stays(bert, blank_nlp, annotated):
+    nlp = blank_nlp(bert)
+    default = dict(nlp.config["training"]["optimizer"])
+    nlp.add_pipe("tagger")
+    spacy_entlm.train(nlp, annotated, epochs=1)
+    assert nlp.config["training"]["optimizer"] == default
+
+
+def test_another_optimizer_may_be_given(trained):
+    optimizer = Adam(0.01)
+    assert trained.resume_training(sgd=optimizer) is optimizer
