@@ -34,9 +34,13 @@ from .weights import mix
 MAX_TEXTS = 4000
 # An entity counts if both trainings found it, and are as sure of it in the mean.
 MIN_CONFIDENCE = 0.6
+# Words that would be in an entity if each class scored so much more: neither training
+# says that they are in none.
+DOUBT = 3.0
 # Texts without an entity, for each with one.
 EMPTY_SHARE = 1 / 3
-# Of the student's steps; and an example comes for each so many texts.
+# Of the student's steps; and an example comes for each so many texts. Its learning rate
+# is half of that for the examples.
 BATCH_SIZE, TEXTS_PER_EXAMPLE = 8, 3
 # Below, the student is not trained: it would learn the noise of the two.
 MIN_AGREEMENT = 0.3
@@ -45,6 +49,13 @@ MIN_ENTITIES = 20
 # First word, end, class; and how sure a training was of it, None: it is a list's.
 Entity = Tuple[int, int, str]
 Opinion = Dict[Entity, Any]
+
+
+class Reading(NamedTuple):
+    """What a training says of a text: its entities, and those in doubt with them."""
+
+    found: Opinion
+    doubted: Opinion
 
 
 class Adaptation(NamedTuple):
@@ -151,7 +162,7 @@ def adapt(
         mix(shim.network, first, 0.5)
         teacher = deepcopy(shim.network)
         repeats = max(1, len(learned) // (TEXTS_PER_EXAMPLE * len(examples)))
-        student = FitSettings(1, BATCH_SIZE, settings.learn_rate, settings.seed)
+        student = FitSettings(1, BATCH_SIZE, settings.learn_rate / 2, settings.seed)
         fit(nlp, [name], [*learned, *examples * repeats], student)
         mix(shim.network, teacher, 0.5)
     except BaseException:
@@ -171,37 +182,56 @@ def _draw(
     return [nlp.make_doc(text) if isinstance(text, str) else text for text in drawn]
 
 
-def _read(nlp: Language, name: str, docs: List[Doc]) -> List[Opinion]:
-    """What a component finds in Docs, which are not changed."""
+def _read(nlp: Language, name: str, docs: List[Doc]) -> List[Reading]:
+    """What a component says of Docs, which are not changed."""
     pipe: Any = nlp.get_pipe(name)
-    labels = pipe.labels
     before = annotating_names(nlp, name)
-    found: List[Opinion] = []
+    readings: List[Reading] = []
     with tqdm(total=len(docs), unit="text") as progress:
         for batch in minibatch(docs, nlp.batch_size):
             blank = [unannotated(doc, nlp.vocab) for doc in batch]
             for other in before:
                 blank = [nlp.get_pipe(other)(doc) for doc in blank]
-            for entities in pipe.predict(blank):
-                spans = [(b, e, labels[i]) for b, e, i in entities.spans.tolist()]
-                found.append(dict(zip(spans, entities.confidences.tolist())))
+            both = (_predict(pipe, blank, more) for more in (0.0, DOUBT))
+            readings += (Reading(*pair) for pair in zip(*both))
             progress.update(len(batch))
-    return found
+    return readings
+
+
+def _predict(pipe: Any, docs: List[Doc], more: float) -> List[Opinion]:
+    """The entities of Docs. more (float): What is added to the score of each class."""
+    labels, bias = pipe.labels, pipe.cfg["label_bias"]
+    pipe.cfg["label_bias"] = bias + more
+    try:
+        found = pipe.predict(docs)
+    finally:
+        pipe.cfg["label_bias"] = bias
+    return [
+        {
+            (start, end, labels[i]): confidence
+            for (start, end, i), confidence in zip(
+                e.spans.tolist(), e.confidences.tolist()
+            )
+        }
+        for e in found
+    ]
 
 
 def _agree(
-    docs: List[Doc], one: List[Opinion], other: List[Opinion], seed: int
+    docs: List[Doc], one: List[Reading], other: List[Reading], seed: int
 ) -> Tuple[Adaptation, List[Example]]:
     """The texts with what the trainings agree on; what they do not is left open."""
     learned: List[Example] = []
     empty: List[Example] = []
     entities: Counter[str] = Counter()
-    n_both = sum(len(x.keys() & y.keys()) for x, y in zip(one, other))
-    n_all = sum(map(len, chain(one, other)))
-    for doc, *opinions in zip(docs, one, other):
+    n_both = n_all = 0
+    for doc, *readings in zip(docs, one, other):
+        opinions = [reading.found for reading in readings]
+        n_both += len(opinions[0].keys() & opinions[1].keys())
+        n_all += sum(map(len, opinions))
         listed = {(ent.start, ent.end, ent.label_): None for ent in doc.ents}
         agreed = set(_agreed(opinions, listed))
-        open_ = set().union(*opinions) - agreed
+        open_ = set(chain.from_iterable(chain(*readings))) - agreed
         example = _example(doc, agreed, open_)
         if agreed:
             learned.append(example)

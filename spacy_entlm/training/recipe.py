@@ -71,7 +71,7 @@ def train(
         list of names. This takes minutes; losses are those of the first training.
     share (Optional[float]): Where a component goes on: its weights become the mean of
         those that it gets and those that it had, so that it forgets less. The share of
-        the new ones; None: n / (n + 2) for n examples; 1: all, nothing of the old.
+        the new ones; None: n / (n + 2) for n examples; 1: all, and a whole training.
     RETURNS (Dict[str, List[float]]): The mean loss of each epoch, per component.
     RAISES (ValueError): If there is no example, or a setting has no such value.
     """
@@ -100,7 +100,7 @@ def train(
         learn_rate=learn_rate,
         seed=seed,
         callback=callback,
-        going_on=bool(known) and not grown,
+        going_on=bool(known) and not grown and share != 1,
     )
     history = fit(nlp, names, data, settings)
     result = None

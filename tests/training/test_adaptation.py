@@ -131,8 +131,13 @@ def marked(ents=()):
 ANNA, BERN, ROME = (0, 1, "PER"), (2, 3, "LOC"), (4, 5, "LOC")
 
 
-def learn(one, other, listed=()):
-    result, examples = adaptation._agree([marked(listed)], [one], [other], seed=1)
+def said(found, doubted=()):
+    return adaptation.Reading(found, {**found, **dict.fromkeys(doubted, 0.5)})
+
+
+def learn(one, other, listed=(), doubted=()):
+    readings = [said(one)], [said(other, doubted)]
+    result, examples = adaptation._agree([marked(listed)], *readings, seed=1)
     return result, [example.get_aligned_ner() for example in examples]
 
 
@@ -149,6 +154,12 @@ def test_what_neither_is_sure_of_is_left_open():
     ]
 
 
+def test_what_one_doubts_is_left_open():
+    assert learn({ANNA: 0.9}, {ANNA: 0.9}, doubted=[(3, 5, "PER")])[1] == [
+        ["U-PER", "O", "O", None, None]
+    ]
+
+
 def test_a_list_makes_two_of_one():
     """But no entity of its own: names in a list are often something else."""
     _, tags = learn({ANNA: 0.9, BERN: 0.4}, {}, listed=[ANNA, BERN, ROME])
@@ -157,8 +168,8 @@ def test_a_list_makes_two_of_one():
 
 def test_texts_without_an_agreed_entity_are_learned_if_nothing_is_open():
     docs = [marked() for _ in range(9)]
-    one = [{ANNA: 0.9}] * 6 + [{}, {}, {BERN: 0.9}]
-    other = [{ANNA: 0.9}] * 6 + [{}, {}, {}]
+    one = [said(found) for found in [{ANNA: 0.9}] * 6 + [{}, {}, {BERN: 0.9}]]
+    other = [said(found) for found in [{ANNA: 0.9}] * 6 + [{}, {}, {}]]
     result, examples = adaptation._agree(docs, one, other, seed=1)
     assert result.n_learned == len(examples) == 8
     assert not result.taken  # six entities are too few

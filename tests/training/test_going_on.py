@@ -25,10 +25,11 @@ def distance(one, other):
 
 def test_weights_are_the_mean_of_new_and_old(trained, trained_folder):
     before = weights_of(trained)
-    spacy_entlm.train(trained, NEW, share=1.0, epochs=3)
+    settings = {"epochs": 3, "learn_rate": 1e-3}
+    spacy_entlm.train(trained, NEW, share=1.0, **settings)
     new = weights_of(trained)
     nlp = spacy.load(trained_folder)
-    spacy_entlm.train(nlp, NEW, epochs=3)
+    spacy_entlm.train(nlp, NEW, **settings)
     for name, weights in weights_of(nlp).items():
         # One example counts a third, what was learned before as two.
         expected = before[name] + (new[name] - before[name]) / 3
@@ -55,17 +56,22 @@ def test_a_first_training_is_none_of_the_mean(bert, blank_nlp, fit):
 
 
 @pytest.mark.parametrize(
-    "label_words, epochs, rate", [(None, 20, 0.5), ({"MYTH": ["cat"]}, 60, 1.0)]
+    "settings, epochs, rate",
+    [
+        ({}, 20, 0.5),
+        ({"label_words": {"MYTH": ["cat"]}}, 60, 1.0),
+        ({"share": 1}, 60, 1),
+    ],
 )
-def test_it_takes_20_passes_at_half_the_rate_but_for_a_new_class(
-    trained, monkeypatch, label_words, epochs, rate
+def test_it_takes_20_passes_at_half_the_rate_but_for_a_new_class_or_all_anew(
+    trained, monkeypatch, settings, epochs, rate
 ):
     calls = []
     monkeypatch.setattr(
         "spacy_entlm.training.recipe.fit",
         lambda nlp, names, data, settings: calls.append(settings) or {NAME: []},
     )
-    spacy_entlm.train(trained, NEW, label_words=label_words)
+    spacy_entlm.train(trained, NEW, **settings)
     backbone = trained.get_pipe(NAME).label_model.config.name
     assert calls[0].epochs == epochs
     assert calls[0].learn_rate == suitable_learn_rate(backbone) * rate
