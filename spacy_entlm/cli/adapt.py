@@ -91,6 +91,8 @@ def _read_rate(value: str) -> Optional[float]:
 
 
 def _read_texts(text: Path, listed: Optional[Path], nlp: Any) -> List[Union[str, Doc]]:
+    if not text.is_dir():
+        check_text_files([text])
     if listed is not None and read_bytes(listed):  # empty without a list
         return [doc for doc in read_docbin(listed, nlp) if len(doc)]
     if text.is_dir():
@@ -98,7 +100,6 @@ def _read_texts(text: Path, listed: Optional[Path], nlp: Any) -> List[Union[str,
         if found is None:
             raise DataError(f"has no unlabeled.*: {FULL} wants plain text", path=text)
         text = found
-    check_text_files([text])
     if not (texts := list(read_texts([text]))):
         raise DataError("holds no text", path=text)
     return [*texts]

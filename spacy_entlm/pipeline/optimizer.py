@@ -4,15 +4,18 @@ from typing import Any
 
 from spacy.language import Language
 
+from ..backbones.learn_rate import suitable_learn_rate
+
 OURS = "spacy-entlm.Adam.v1"
 
 
-def suit_optimizer(nlp: Language, learn_rate: float) -> None:
+def suit_optimizer(nlp: Language, backbone: str, part: float = 1.0) -> None:
     """Let `nlp.initialize` and `nlp.resume_training` give an optimizer that suits a
     masked LM, in place of spaCy's default, whose rate is far too high for one. One that
     was chosen stays, and so does the default where other components are trained, too.
 
-    learn_rate (float): Its constant rate.
+    backbone (str): As the component's setting `name`.
+    part (float): Of the rate that suits it; the rate is constant.
     """
     training = nlp.config["training"]
     optimizer = training.get("optimizer") or {}
@@ -23,7 +26,8 @@ def suit_optimizer(nlp: Language, learn_rate: float) -> None:
     ):
         return
     if all(_is_ours(pipe) for _, pipe in nlp.pipeline if hasattr(pipe, "update")):
-        training["optimizer"] = {"@optimizers": OURS, "learn_rate": learn_rate}
+        rate = part * suitable_learn_rate(backbone)
+        training["optimizer"] = {"@optimizers": OURS, "learn_rate": rate}
 
 
 def _is_ours(pipe: Any) -> bool:

@@ -13,6 +13,7 @@ from typing import (
     List,
     NamedTuple,
     Optional,
+    Sequence,
     Tuple,
     Union,
 )
@@ -26,6 +27,7 @@ from tqdm import tqdm
 
 from ..backbones.recommended import read_recommended
 from ..corpus.docs import unannotated
+from ..decoding.types import DocEntities
 from .check import FACTORIES, annotating_names, entlm_names
 from .fit import FitSettings, few_shot_settings, fit
 from .weights import mix
@@ -192,29 +194,16 @@ def _read(nlp: Language, name: str, docs: List[Doc]) -> List[Reading]:
             blank = [unannotated(doc, nlp.vocab) for doc in batch]
             for other in before:
                 blank = [nlp.get_pipe(other)(doc) for doc in blank]
-            both = (_predict(pipe, blank, more) for more in (0.0, DOUBT))
-            readings += (Reading(*pair) for pair in zip(*both))
+            both = pipe.predict_with(blank, [0.0, DOUBT])
+            opinions = [[_opinion(x, pipe.labels) for x in found] for found in both]
+            readings += (Reading(*pair) for pair in zip(*opinions))
             progress.update(len(batch))
     return readings
 
 
-def _predict(pipe: Any, docs: List[Doc], more: float) -> List[Opinion]:
-    """The entities of Docs. more (float): What is added to the score of each class."""
-    labels, bias = pipe.labels, pipe.cfg["label_bias"]
-    pipe.cfg["label_bias"] = bias + more
-    try:
-        found = pipe.predict(docs)
-    finally:
-        pipe.cfg["label_bias"] = bias
-    return [
-        {
-            (start, end, labels[i]): confidence
-            for (start, end, i), confidence in zip(
-                e.spans.tolist(), e.confidences.tolist()
-            )
-        }
-        for e in found
-    ]
+def _opinion(entities: DocEntities, labels: Sequence[str]) -> Opinion:
+    spans = [(start, end, labels[i]) for start, end, i in entities.spans.tolist()]
+    return dict(zip(spans, entities.confidences.tolist()))
 
 
 def _agree(

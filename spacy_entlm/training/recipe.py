@@ -9,7 +9,6 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import fix_random_seed
 
-from ..backbones.learn_rate import suitable_learn_rate
 from ..corpus.docs import unannotated
 from ..pipeline.optimizer import suit_optimizer
 from ..pipeline.requirements import add_requirement
@@ -88,6 +87,8 @@ def train(
     n_labels = {name: len(_network(nlp, name).label_rows) for name in known}
     names = _prepare(nlp, data, label_words)
     grown = any(len(_network(nlp, name).label_rows) > n for name, n in n_labels.items())
+    if share == 1:  # all anew: nothing is kept
+        known = []
     before = {name: deepcopy(_network(nlp, name)) for name in known}
     start = None if unlabeled is None else deepcopy(only_entlm(nlp).label_model.network)
     first: Any = nlp.get_pipe(names[0])
@@ -100,7 +101,7 @@ def train(
         learn_rate=learn_rate,
         seed=seed,
         callback=callback,
-        going_on=bool(known) and not grown and share != 1,
+        going_on=bool(known) and not grown,
     )
     history = fit(nlp, names, data, settings)
     result = None
@@ -115,7 +116,7 @@ def train(
     if result is not None:
         log = logger.info if result.taken else logger.warning
         log("[%s] %s", names[0], ". ".join(result.lines()))
-    suit_optimizer(nlp, GENTLE_RATE * suitable_learn_rate(backbone))
+    suit_optimizer(nlp, backbone, GENTLE_RATE)
     return history
 
 

@@ -86,6 +86,7 @@ def test_recipe_of_examples_leaves_the_pipeline(adapt, trained_folder):
         ([], {"pipeline": "."}, "is no trained pipeline: it has no config.cfg"),
         ([], {"out": "texts.txt"}, "texts.txt: is a file"),
         (["--listed", "texts.txt"], {}, "no DocBin, or a damaged one"),
+        (["--listed", "train.spacy"], {"text": "nowhere"}, "nowhere: no such file"),
         (["--examples", "none.spacy"], {}, "none.spacy: holds no examples"),
     ],
 )

@@ -23,24 +23,19 @@ def nlp(bert, blank_nlp):
     return blank_nlp(bert)
 
 
-def weights_of(nlp):
-    state = nlp.get_pipe(NAME).label_model.network.state_dict()
-    return {name: tensor.clone() for name, tensor in state.items()}
-
-
 def same(one, other):
     return all(torch.equal(one[name], other[name]) for name in one)
 
 
 @pytest.fixture
-def plain(bert, blank_nlp, fit):
+def plain(bert, blank_nlp, fit, weights_of):
     """The weights that the examples alone give."""
     nlp = blank_nlp(bert)
     fit(nlp)
     return weights_of(nlp)
 
 
-def test_text_is_learned(nlp, plain, fit, entities, caplog):
+def test_text_is_learned(nlp, plain, fit, entities, caplog, weights_of):
     with caplog.at_level(logging.INFO, logger="spacy.entlm"):
         history = fit(nlp, unlabeled=TEXTS)
     assert len(history[NAME]) == 30  # of the training on the examples
@@ -55,14 +50,16 @@ def test_a_text_counts_once_and_a_blank_one_not(nlp, fit, caplog):
     assert "Read 16 texts" in caplog.text
 
 
-def test_where_trainings_hardly_agree_the_pipeline_stays(nlp, plain, fit, caplog):
+def test_where_trainings_hardly_agree_the_pipeline_stays(
+    nlp, plain, fit, caplog, weights_of
+):
     fit(nlp, unlabeled=NOISE)
     assert same(weights_of(nlp), plain)
     assert f"{MIN_ENTITIES} entities are wanted" in caplog.text
     assert caplog.records[-1].levelno == logging.WARNING
 
 
-def test_text_and_a_seed_repeat(bert, blank_nlp, fit):
+def test_text_and_a_seed_repeat(bert, blank_nlp, fit, weights_of):
     runs = []
     for _ in range(2):
         nlp = blank_nlp(bert)
@@ -73,7 +70,7 @@ def test_text_and_a_seed_repeat(bert, blank_nlp, fit):
 
 @pytest.mark.parametrize("call", [1, 2])
 def test_an_interrupted_adaptation_leaves_the_first_training(
-    nlp, plain, fit, monkeypatch, call
+    nlp, plain, fit, monkeypatch, call, weights_of
 ):
     """In the second training, and in that on the text."""
     calls = []
@@ -90,7 +87,9 @@ def test_an_interrupted_adaptation_leaves_the_first_training(
     assert same(weights_of(nlp), plain)
 
 
-def test_a_loaded_pipeline_learns_text_with_its_backbone(trained, make_examples):
+def test_a_loaded_pipeline_learns_text_with_its_backbone(
+    trained, make_examples, weights_of
+):
     before = weights_of(trained)
     examples = make_examples(trained)
     result = adapt_trained(trained, examples, TEXTS, max_texts=14, learn_rate=1e-2)
@@ -100,7 +99,7 @@ def test_a_loaded_pipeline_learns_text_with_its_backbone(trained, make_examples)
 
 
 def test_a_loaded_pipeline_without_its_backbone_says_so(
-    trained, make_examples, monkeypatch
+    trained, make_examples, monkeypatch, weights_of
 ):
     before = weights_of(trained)
     config = trained.get_pipe(NAME).label_model.config

@@ -14,16 +14,11 @@ NAME = "entlm_ner"
 NEW = [("Bern is far from Oslo .", {"entities": [(0, 4, "LOC"), (17, 21, "LOC")]})]
 
 
-def weights_of(nlp):
-    state = nlp.get_pipe(NAME).label_model.network.state_dict()
-    return {name: tensor.clone() for name, tensor in state.items()}
-
-
 def distance(one, other):
     return sum(float((one[k] - other[k]).square().sum()) for k in one) ** 0.5
 
 
-def test_weights_are_the_mean_of_new_and_old(trained, trained_folder):
+def test_weights_are_the_mean_of_new_and_old(trained, trained_folder, weights_of):
     before = weights_of(trained)
     settings = {"epochs": 3, "learn_rate": 1e-3}
     spacy_entlm.train(trained, NEW, share=1.0, **settings)
@@ -36,7 +31,7 @@ def test_weights_are_the_mean_of_new_and_old(trained, trained_folder):
         assert torch.allclose(weights, expected, atol=1e-6), name
 
 
-def test_many_examples_weigh_more(trained, trained_folder, annotated):
+def test_many_examples_weigh_more(trained, trained_folder, annotated, weights_of):
     moved = []
     for n in (1, len(annotated)):
         nlp = spacy.load(trained_folder)
@@ -46,7 +41,7 @@ def test_many_examples_weigh_more(trained, trained_folder, annotated):
     assert moved[0] < moved[1]
 
 
-def test_a_first_training_is_none_of_the_mean(bert, blank_nlp, fit):
+def test_a_first_training_is_none_of_the_mean(bert, blank_nlp, fit, weights_of):
     runs = []
     for share in (None, 0.1):
         nlp = blank_nlp(bert)
