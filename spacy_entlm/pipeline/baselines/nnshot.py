@@ -14,10 +14,9 @@ from spacy.vocab import Vocab
 from thinc.api import Optimizer
 
 from ...backbones.masked_lm import MaskedLM
-from ...decoding.types import LabelScores
 from ...files.tensors import load_tensors, save_tensors
 from ...model.base import PieceModel
-from ...model.types import NO_TARGET
+from ...model.types import NO_TARGET, PieceFeatures
 from ..examples import untrained_before, word_targets
 from .bert_tagger import BertTagger, TaggerModel, TaggerNetwork
 
@@ -153,17 +152,14 @@ class NNShot(BertTagger):
         self._support = (docs, targets)
         self.label_model.network.drop_index()
 
-    def score_words(self, docs: List[Doc]) -> LabelScores:
-        """What the decoder gets to see of all words of some Docs.
-        RAISES (ValueError): If the component was neither trained nor loaded, or has no
-        support set."""
+    def _read_words(self, docs: List[Doc]) -> PieceFeatures:
         self._read_support()
         if self.is_initialized and not self.label_model.network.has_index:
             raise ValueError(
                 f"[{self.name}] There is no support set: give one with "
                 f"nlp.get_pipe({self.name!r}).set_support(examples)"
             )
-        return super().score_words(docs)
+        return super()._read_words(docs)
 
     def finish_update(self, sgd: Optimizer) -> None:
         """Update the parameters. What was read of the support set is out of date."""
