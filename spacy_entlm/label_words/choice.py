@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from typing import Callable, Iterable, List
+from typing import Callable, Iterable, List, Optional
 
 from .words import LabelWords
 
@@ -14,12 +14,16 @@ SYNONYMS = {
     **{"organization": "org", "organisation": "org", "miscellaneous": "misc"},
 }
 
+# Gets classes, and the words of those that have the name of one of the backbone's.
+Recognise = Callable[[List[str], LabelWords], LabelWords]
+
 
 def choose_label_words(
     wanted: LabelWords,
     backbone_words: LabelWords,
     search: Callable[[List[str]], LabelWords],
     words_of_names: Callable[[List[str]], LabelWords],
+    recognise: Optional[Recognise] = None,
 ) -> LabelWords:
     """Decide the label words of each class.
 
@@ -29,8 +33,9 @@ def choose_label_words(
     |                          | `add_label`, or in the data's label_words.json      |
     | the backbone's own words | none are given, the backbone learned to say words at|
     |                          | names of such a class, or of one that ends the name |
-    |                          | ("political_party" is a party), and none of these   |
-    |                          | words stands for another class                      |
+    |                          | ("political_party" is a party), or, where there are |
+    |                          | examples, of one that wins at their entities; and   |
+    |                          | none of these words stands for another class        |
     | words that are searched  | else: by the project in text that a lexicon         |
     |                          | annotated, where there is some                      |
     | the words of its name    | else, as the component searches: "political_party"  |
@@ -48,14 +53,17 @@ def choose_label_words(
         it finds none for may be missing.
     words_of_names (Callable[[List[str]], LabelWords]): The words that names of classes
         are made of; it is asked where a name as a whole says nothing.
+    recognise (Optional[Recognise]): Finds by the examples which classes are like one of
+        the backbone's, and gives the words of that.
     RETURNS (Dict[str, List[str]]): Words, or none, of all classes, in their order.
     """
     given = {label: words for label, words in wanted.items() if words}
     without = [label for label in wanted if label not in given]
     own = match_class_names(without, backbone_words)
     others = [label for label in without if label not in own]
-    if backbone_words and others:
+    if backbone_words and without:
         own |= _match_last_words(words_of_names(others), backbone_words, own)
+        own = own if recognise is None else recognise(without, own)
     missing = [label for label in without if label not in own]
     found = search(missing) if missing else {}
     # Where GPE is a class, too, LOC means something else to the user.

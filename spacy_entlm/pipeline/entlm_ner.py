@@ -8,21 +8,28 @@ from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
-from ..backbones.recommended import read_recommended
+from ..backbones.recommended import Recommended, read_recommended
 from ..decoding.types import Decoder
 from ..label_words.choice import choose_label_words
 from ..label_words.class_names import words_of_names
+from ..label_words.learned import recognise_classes
 from ..label_words.words import LabelWordError, LabelWords
 from ..model.base import PieceModel, get_label_model
+from ..model.network import read_learned_rows
 from ..model.types import PieceFeatures, PieceGradient
 from .base import ASSIGNS, COMMON_CONFIG, MODEL_CONFIG, SCORE_WEIGHTS, MaskedLMNER
 from .examples import (
+    annotated_before,
     entity_labels,
     search_in_examples,
     wanted_labels,
     warn_of_unknown_labels,
+    word_targets,
 )
 from .requirements import add_requirement
+
+# Examples that are read to tell which of the backbone's classes theirs are like.
+MOST_EXAMPLES = 500
 
 
 @Language.factory(
@@ -150,8 +157,9 @@ class EntLMNER(MaskedLMNER):
         labels (Optional): The classes, or a label-word map as `label_data` gives it.
         label_words (Optional[Dict[str, List[str]]]): Label words per class. Classes
             of the examples or of `labels` that have none here get the backbone's own
-            words, if it brings some for a class of that name, else the words of their
-            names, and where these are no words some from the entities of the examples.
+            words, if it brings some for a class of that name or one that wins at their
+            entities, else the words of their names, and where these are no words some
+            from the entities of the examples.
         label_rows (Optional[str]): File of rows that `search --method prototype` found
             with this backbone: where a class has one, it starts from that in place of
             its label words.
@@ -181,8 +189,42 @@ class EntLMNER(MaskedLMNER):
                     get_examples(), classes, view.fold_word, view.word_pieces
                 )
 
-            words = choose_label_words(wanted, learned.label_words, search, name)
+            def recognise(classes: List[str], same_name: LabelWords) -> LabelWords:
+                return self._recognise(get_examples, nlp, learned, classes, same_name)
+
+            words = choose_label_words(
+                wanted, learned.label_words, search, name, recognise
+            )
             view.add_labels(words, learned=learned, label_rows=path)
             self._note_labels()
             self.decoder.initialize(get_examples, self.labels)
         self._rehearsal_model = None
+
+    def _recognise(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        nlp: Optional[Language],
+        learned: Recommended,
+        classes: List[str],
+        same_name: LabelWords,
+    ) -> LabelWords:
+        """Words of those classes that are like one of the backbone's."""
+        view = self.label_model
+        rows = read_learned_rows(learned, view.network.masked_lm.width)
+        if rows is None:
+            return same_name
+        examples = list(get_examples())
+        examples = examples[:: len(examples) // MOST_EXAMPLES + 1]
+        # Words of the other classes are what these are told from.
+        labels = list(dict.fromkeys([*classes, *entity_labels(examples)]))
+        for label in labels:  # gold Docs may be of another vocabulary
+            self.vocab.strings.add(label)
+        return recognise_classes(
+            view,
+            annotated_before(examples, nlp, self.name),
+            word_targets(examples, labels, self.name),
+            classes,
+            learned_words=learned.label_words,
+            learned_rows=rows,
+            same_name=same_name,
+        )

@@ -36,6 +36,18 @@ def untrained_before(nlp: Language, name: str) -> List[str]:
     return [other for other in before if not hasattr(nlp.get_pipe(other), "update")]
 
 
+def annotated_before(
+    examples: Iterable[Example], nlp: Optional[Language], name: str
+) -> List[Doc]:
+    """The texts of examples, as the components before one that need no training leave
+    them: new Docs."""
+    docs = [eg.predicted.copy() for eg in examples]
+    for other in [] if nlp is None else untrained_before(nlp, name):
+        assert nlp is not None
+        docs = [nlp.get_pipe(other)(doc) for doc in docs]
+    return docs
+
+
 def entity_labels(examples: Iterable[Example]) -> List[str]:
     """The labels of the entities, in order of first appearance."""
     return list(dict.fromkeys(e.label_ for eg in examples for e in eg.reference.ents))

@@ -7,7 +7,7 @@ import spacy
 import srsly
 import torch
 from confection import ConfigValidationError
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.util import load_model_from_config
 from thinc.api import Config
@@ -119,6 +119,30 @@ def test_a_class_with_the_backbones_own_words_starts_from_its_row(
     save_rows(folder / "label_rows.safetensors", Rows(rows[:2], torch.zeros(2)))
     with pytest.raises(DataError, match="does not fit the model"):
         initialize(nlp, make_examples(nlp))
+
+
+def test_a_class_is_known_by_its_examples(trained, blank_nlp, make_examples, tmp_path):
+    """Whatever it is called, where the backbone learned classes; what stands before the
+    component marks sentences for it first."""
+    folder = tmp_path / "backbone"
+    trained.get_pipe(NAME).label_model.network.save(folder)
+    nlp = blank_nlp(folder)
+    nlp.add_pipe("sentencizer", first=True)
+    # Gold Docs are of another vocabulary, as those of a file can be.
+    examples = make_examples(spacy.blank("xx"))
+    for eg in examples:
+        ents = eg.reference.ents
+        eg.reference.ents = [Span(e.doc, e.start, e.end, "K" + e.label_) for e in ents]
+    examples = [Example(nlp.make_doc(eg.text), eg.reference) for eg in examples]
+    pipe = initialize(nlp, examples)
+    theirs = trained.get_pipe(NAME)
+    assert pipe.label_data == {
+        f"K{label}": words for label, words in theirs.label_data.items()
+    }
+    rows = dict(zip(theirs.labels, theirs.label_model.network.head.rows))
+    for label, row in zip(pipe.labels, pipe.label_model.network.head.rows):
+        assert torch.equal(row, rows[label[1:]])
+    assert not any(eg.predicted.has_annotation("SENT_START") for eg in examples)
 
 
 def test_a_class_is_known_by_its_name(bert, blank_nlp, tmp_path):

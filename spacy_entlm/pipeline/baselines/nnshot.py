@@ -17,7 +17,7 @@ from ...backbones.masked_lm import MaskedLM
 from ...files.tensors import load_tensors, save_tensors
 from ...model.base import PieceModel
 from ...model.types import NO_TARGET, PieceFeatures
-from ..examples import untrained_before, word_targets
+from ..examples import annotated_before, word_targets
 from .bert_tagger import BertTagger, TaggerModel, TaggerNetwork
 
 logger = logging.getLogger("spacy.entlm")
@@ -145,11 +145,7 @@ class NNShot(BertTagger):
         targets = word_targets(examples, self.labels, self.name)
         if not (targets != NO_TARGET).any():
             raise ValueError(f"[{self.name}] No word of the support set is annotated")
-        docs = [eg.predicted.copy() for eg in examples]
-        if nlp is not None:
-            for name in untrained_before(nlp, self.name):
-                docs = [nlp.get_pipe(name)(doc) for doc in docs]
-        self._support = (docs, targets)
+        self._support = (annotated_before(examples, nlp, self.name), targets)
         self.label_model.network.drop_index()
 
     def _read_words(self, docs: List[Doc]) -> PieceFeatures:

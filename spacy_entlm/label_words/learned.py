@@ -1,0 +1,87 @@
+"""Which of the classes that a backbone learned is meant by a class of the user: its
+name says so, or the rows that win at its entities in the examples."""
+
+from typing import Dict, List
+
+import numpy
+import torch
+from spacy.tokens import Doc
+
+from .reader import Reader
+from .rows import Rows
+from .words import LabelWords
+
+# Classes with a lower contrast are like none of the backbone's.
+LEAST_CONTRAST = 0.1
+# What a name that is the same counts beside a contrast of -1 to 1.
+SAME_NAME = 0.2
+
+
+@torch.no_grad()
+def recognise_classes(
+    reader: Reader,
+    docs: List[Doc],
+    classes: numpy.ndarray,
+    labels: List[str],
+    *,
+    learned_words: LabelWords,
+    learned_rows: Rows,
+    same_name: LabelWords,
+) -> LabelWords:
+    """Find the class of the backbone for each class, no one for two of them.
+
+    One that has its name, unless that wins far more at entities of another class. Else
+    that of the highest contrast: how much more probable it is, among the backbone's, at
+    entities of the class than at those of the others.
+
+    docs (List[Doc]): Texts. classes: int64 (n_words), class of each word of an entity,
+        below 0 elsewhere; other classes than `labels` come after these.
+    learned_words (Dict[str, List[str]]): The backbone's classes with their words.
+    learned_rows (Rows): Their rows.
+    same_name (Dict[str, List[str]]): Words of the classes that have the name of one.
+    RETURNS (Dict[str, List[str]]): Words of the classes that are like one.
+    """
+    pieces = reader.read_words(docs, wanted=classes >= 0)
+    here = torch.from_numpy(classes[pieces.first_words])
+    scores = learned_rows.scores(pieces.features.cpu())
+    contrast = _contrasts(scores.softmax(1), here, len(labels))
+    words = [tuple(some) for some in learned_words.values()]
+    contrast[contrast < LEAST_CONTRAST] = -torch.inf
+    first = contrast.clone()
+    for i, label in enumerate(labels):
+        if label in same_name:
+            at = words.index(tuple(same_name[label]))
+            first[i] = -torch.inf
+            first[i, at] = contrast[i, at].clamp(min=0.0) + SAME_NAME
+    found = _match(first)
+    contrast[list(found)] = -torch.inf
+    contrast[:, list(found.values())] = -torch.inf
+    found |= _match(contrast)
+    return {labels[i]: list(words[j]) for i, j in found.items()}
+
+
+def _contrasts(
+    probs: torch.Tensor, classes: torch.Tensor, n_classes: int
+) -> torch.Tensor:
+    """float32 (n_classes, n_learned), of a class without an entity 0.
+    probs: (n, n_learned). classes: int64 (n)."""
+    contrast = probs.new_zeros(n_classes, probs.shape[1])
+    for i in range(n_classes):
+        inside, others = probs[classes == i], probs[classes != i]
+        if len(inside):
+            contrast[i] = inside.mean(0)
+            if len(others):
+                contrast[i] -= others.mean(0)
+    return contrast
+
+
+def _match(scores: torch.Tensor) -> Dict[int, int]:
+    """The highest scores of which no two share a row or a column.
+    RETURNS: The column of each row that has one."""
+    scores = scores.clone()
+    found: Dict[int, int] = {}
+    while scores.numel() and scores.max() > -torch.inf:
+        i, j = divmod(int(scores.argmax()), scores.shape[1])
+        found[i] = j
+        scores[i] = scores[:, j] = -torch.inf
+    return found

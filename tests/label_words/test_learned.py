@@ -1,0 +1,95 @@
+"""Which of the classes that a backbone learned is meant by a class of the user."""
+
+from types import SimpleNamespace
+
+import numpy
+import pytest
+import torch
+
+from spacy_entlm.label_words.learned import recognise_classes
+from spacy_entlm.label_words.rows import Rows
+
+# Each word's feature says which row wins at it.
+WORDS = {"city": ["city"], "river": ["river", "sea"], "disease": ["disease"]}
+ROWS = Rows(5 * torch.eye(3), torch.zeros(3))
+CITY, RIVER, DISEASE = torch.eye(3)
+NOTHING = torch.zeros(3)
+
+
+@pytest.fixture
+def recognise():
+    """Recognises classes by the features and classes of words."""
+
+    def of(features, classes, labels, same_name=()):
+        def read_words(docs, *, wanted):
+            index = numpy.flatnonzero(wanted)
+            rows = torch.stack(features)[torch.from_numpy(index)]
+            return SimpleNamespace(features=rows, first_words=index)
+
+        return recognise_classes(
+            SimpleNamespace(read_words=read_words),
+            [],
+            numpy.array(classes),
+            labels,
+            learned_words=WORDS,
+            learned_rows=ROWS,
+            same_name=dict(same_name),
+        )
+
+    return of
+
+
+def test_a_class_is_the_one_whose_row_wins_at_its_entities(recognise):
+    found = recognise([RIVER, NOTHING, CITY, RIVER], [1, -1, 0, 1], ["K0", "K1"])
+    assert found == {"K0": ["city"], "K1": ["river", "sea"]}
+
+
+def test_two_classes_are_never_the_same_one(recognise):
+    """The one at whose entities it wins more often has it."""
+    features = [CITY, CITY, CITY, DISEASE, DISEASE]
+    found = recognise(features, [0, 0, 1, 1, 2], ["K0", "K1", "K2"])
+    assert found == {"K0": ["city"], "K2": ["disease"]}
+
+
+def test_a_class_that_is_like_none_has_none(recognise):
+    found = recognise([NOTHING, NOTHING], [0, 1], ["K0", "K1"])
+    assert found == {}
+
+
+def test_what_wins_everywhere_tells_nothing(recognise):
+    assert recognise([CITY, CITY, DISEASE, DISEASE], [0, 1, 0, 1], ["K0", "K1"]) == {}
+
+
+def test_the_only_class_is_told_by_its_own_entities(recognise):
+    assert recognise([DISEASE, NOTHING], [0, -1], ["K0"]) == {"K0": ["disease"]}
+
+
+def test_entities_of_other_classes_are_what_a_class_is_told_from(recognise):
+    """Those of a class whose words are given: it takes part, and gets nothing."""
+    assert recognise([CITY, CITY], [0, 1], ["K0"]) == {}
+    assert recognise([CITY, RIVER], [0, 1], ["K0"]) == {"K0": ["city"]}
+
+
+def test_a_name_decides_between_classes_that_are_alike(recognise):
+    features = [CITY, CITY + 0.1 * RIVER, DISEASE]
+    found = recognise(features, [0, 1, 2], ["K0", "city", "K2"], {"city": ["city"]})
+    assert found == {"city": ["city"], "K2": ["disease"]}
+
+
+def test_a_class_keeps_its_name_where_another_wins_at_its_entities(recognise):
+    """An actor is a person, and yet not what PER learned."""
+    found = recognise(
+        [CITY, DISEASE], [0, 1], ["river", "K1"], {"river": WORDS["river"]}
+    )
+    assert found == {"river": ["river", "sea"], "K1": ["disease"]}
+
+
+def test_a_name_is_enough_without_an_entity(recognise):
+    found = recognise([CITY], [1], ["disease", "K1"], {"disease": ["disease"]})
+    assert found == {"disease": ["disease"], "K1": ["city"]}
+
+
+def test_examples_can_say_that_a_name_means_something_else(recognise):
+    """Where cities are GPE, LOC is another kind of place."""
+    found = recognise([CITY, RIVER], [0, 1], ["GPE", "city"], {"city": ["city"]})
+    assert found == {"GPE": ["city"], "city": ["river", "sea"]}
