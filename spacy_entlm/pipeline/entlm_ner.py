@@ -104,7 +104,7 @@ class EntLMNER(MaskedLMNER):
         """
         rows = {}
         if self.is_initialized:
-            rows = {"learned": read_recommended(self.label_model.config.name)}
+            rows = {"learned": read_recommended(self.label_model.backbone)}
         return self._add_label(label, words or [], **rows)
 
     def rehearse(
@@ -169,7 +169,7 @@ class EntLMNER(MaskedLMNER):
         found = entity_labels(get_examples())
         warn_of_unknown_labels(self.name, label_words or {}, found, labels or added)
         path = None if label_rows is None else Path(label_rows)
-        learned = read_recommended(self.label_model.config.name)
+        learned = read_recommended(self.label_model.backbone)
         with self._initializing(nlp):
             view = self.label_model
 
