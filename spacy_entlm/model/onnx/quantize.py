@@ -2,8 +2,8 @@
 
 ONNX Runtime quantises what enters a product by one scale for the whole batch, so that
 one large number takes the digits of all others. Here each row is divided by its largest
-number before the product, and what comes out is multiplied by that: the same product, in
-which each piece has a scale of its own (figures: project/benchmarks/RESULTS.md).
+number before the product, and what comes out is multiplied by that: the same product,
+with a scale for each piece (figures: project/benchmarks/RESULTS.md).
 """
 
 from pathlib import Path
