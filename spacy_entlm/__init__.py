@@ -6,9 +6,10 @@ from .about import __version__
 
 if TYPE_CHECKING:
     from .pipeline.confidence import confidence
+    from .pipeline.export import export
     from .training.recipe import train
 
-__all__ = ["__version__", "confidence", "train"]
+__all__ = ["__version__", "confidence", "export", "train"]
 
 
 def __getattr__(name: str) -> Any:
@@ -21,4 +22,8 @@ def __getattr__(name: str) -> Any:
         from .pipeline.confidence import confidence
 
         return confidence
+    if name == "export":
+        from .pipeline.export import export
+
+        return export
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

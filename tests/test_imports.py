@@ -13,6 +13,7 @@ NAMES = {
     "spacy_factories": {"bert_tagger", "entlm_ner", "nnshot", "structshot"},
     "spacy_architectures": {
         "spacy-entlm.EntLM.v1",
+        "spacy-entlm.OnnxEntLM.v1",
         "spacy-entlm.Tagger.v1",
     },
     "spacy_misc": {

@@ -4,7 +4,6 @@ import logging
 import math
 from typing import Optional
 
-from .loading import backbone_width
 from .names import resolve_backbone
 from .recommended import read_recommended
 
@@ -31,6 +30,8 @@ def suitable_learn_rate(backbone: Optional[str]) -> float:
     recommended = read_recommended(backbone).learn_rate
     if recommended is not None:
         return recommended
+    from .loading import backbone_width  # with PyTorch, which prediction may lack
+
     try:
         return learn_rate_for_width(backbone_width(backbone))
     except Exception as err:  # a trained pipeline may no longer have its backbone

@@ -90,7 +90,7 @@ def _learn_rate_lines(nlp: Language, pipe: Any) -> List[str]:
     training = nlp.config.interpolate()["training"]
     optimizer = registry.resolve({"optimizer": training["optimizer"]})["optimizer"]
     rate = optimizer.learn_rate
-    suits = suitable_learn_rate(pipe.label_model.config.name)
+    suits = suitable_learn_rate(pipe.label_model.backbone)
     lines = [f"  Learning rate: {rate:g}; suits the backbone: {suits:g}"]
     if not suits / FAR_OFF <= rate <= suits * FAR_OFF:
         lines.append("    far off: see configs/entlm.cfg for the schedule that fits")

@@ -1,31 +1,27 @@
-"""What every Thinc model on a masked LM shares: Docs in, features of pieces out.
+"""What every Thinc model of a component shares: Docs in, features of pieces out.
 
-Such a model has a `MaskedLMShim`, which holds the network, and two attributes:
-"config", a `ModelConfig`, and "label_model", the class whose methods a component calls.
-A component finds it with `get_label_model`, also below layers that wrap the model.
+Such a model has one shim, which holds the network, and two attributes: "config", a
+`ReadingConfig`, and "label_model", the class whose methods a component calls. A
+component finds it with `get_label_model`, also below layers that wrap the model.
+
+Nothing here needs PyTorch: an exported pipeline predicts without it.
 """
 
 import warnings
-from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, Callable, Optional, Protocol, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Callable, List, Optional, Protocol, Tuple
 
 import numpy
-import torch
 from spacy.tokens import Doc
 from thinc.api import Model
-from thinc.util import torch2xp
 
-from ..backbones.loading import load_masked_lm
 from ..decoding.types import LabelScores
-from ..label_words.rows import Rows
 from .batches import Batch, iter_batches
-from .label_scores import WordScores
-from .objective import label_cross_entropy
-from .precision import DTYPES
-from .shim import Inputs, MaskedLMShim
 from .types import NONE, PieceFeatures, PieceGradient
 from .windows import Layout, SpanGetter, Windows, get_windows
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 MIN_BATCH_PIECES = 16
 # Pieces of a batch in prediction where the config leaves it open. On a CPU more than
@@ -33,46 +29,45 @@ MIN_BATCH_PIECES = 16
 CPU_BATCH_PIECES, BATCH_PIECES = 1024, 8192
 # Padding of a batch that costs less than beginning another one, in pieces.
 CPU_BATCH_PADDING, BATCH_PADDING = 80, 2048
-# Most pieces whose inner values are kept for a backward pass, padding counted.
-TRAINING_PIECES = 4096
 
-PieceModel = Model[list[Doc], PieceFeatures]
+PieceModel = Model[List[Doc], PieceFeatures]
 
 
 @dataclass
-class ModelConfig:
-    """What the config says about the model; read when used, never saved. The settings
-    are those of `spacy-entlm.EntLM.v1`."""
+class ReadingConfig:
+    """What the config says about how Docs are read; read when used, never saved."""
 
-    name: str
     get_spans: SpanGetter
     window: Optional[int] = None
     stride: Optional[int] = None
     max_batch_pieces: Optional[int] = None
-    precision: str = "float32"
-    mixed_precision: bool = False
-    transformer_config: dict[str, Any] = field(default_factory=dict)
-    tokenizer_config: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """RAISES (ValueError): If a setting has no such value."""
-        if self.precision not in DTYPES:
-            names = ", ".join(DTYPES)
-            raise ValueError(f"precision is one of {names}, not {self.precision!r}")
         pieces = self.max_batch_pieces
         if pieces is not None and pieces < MIN_BATCH_PIECES:
             raise ValueError(
                 f"max_batch_pieces must be at least {MIN_BATCH_PIECES}, not {pieces}"
             )
-        # Config values are copied: a network's own settings replace none of theirs.
-        self.transformer_config = dict(self.transformer_config)
-        self.tokenizer_config = dict(self.tokenizer_config)
 
-    @property
-    def load_settings(self) -> dict[str, Any]:
-        """What `load_masked_lm` takes, too."""
-        transformer, tokenizer = self.transformer_config, self.tokenizer_config
-        return {"transformer_config": transformer, "tokenizer_config": tokenizer}
+
+@dataclass
+class Alphabet:
+    """What a network reads.
+
+    tokenizer: Without padding or truncation.
+    prefix, suffix: Special pieces before and after a text.
+    max_pieces: Most pieces that are read at once, special ones counted.
+    unknown: The piece that stands for what the vocabulary lacks, if there is one.
+    special: All special pieces.
+    """
+
+    tokenizer: "Tokenizer"
+    prefix: List[int]
+    suffix: List[int]
+    max_pieces: int
+    unknown: Optional[int]
+    special: List[int]
 
 
 class LabelModel(Protocol):
@@ -98,16 +93,13 @@ class LabelModel(Protocol):
         of its sum."""
 
 
-class MaskedLMModel:
-    """A view of a Thinc model on a masked LM; it holds nothing of its own. A subclass
-    is a `LabelModel`."""
-
-    # Of the module in the shim.
-    network_class: Any
+class ReadingModel:
+    """A view of a Thinc model that reads Docs; it holds nothing of its own. A subclass
+    is a `LabelModel`, and has the methods below that only raise here."""
 
     def __init__(self, model: Model):
-        self.config: ModelConfig = model.attrs["config"]
-        self.shim = cast(MaskedLMShim, model.shims[0])
+        self.config: Any = model.attrs["config"]
+        self.shim: Any = model.shims[0]
 
     @property
     def is_initialized(self) -> bool:
@@ -126,35 +118,44 @@ class MaskedLMModel:
         return self.shim.network
 
     @property
-    def tokenizer(self) -> Any:
-        """The fast tokenizer of the backbone."""
-        return self.network.masked_lm.tokenizer
+    def backbone(self) -> str:
+        """Name of what a training begins with."""
+        raise NotImplementedError
 
     @property
-    def vocabulary(self) -> Rows:
-        """The output matrix."""
-        return self.network.vocabulary
+    def alphabet(self) -> Alphabet:
+        """What the network reads."""
+        raise NotImplementedError
 
     @property
-    def device(self) -> torch.device:
-        """Where the network is."""
-        return self.shim.device
+    def batch_limits(self) -> Tuple[int, int]:
+        """Most pieces of a batch in prediction, and most of them that are padding."""
+        return CPU_BATCH_PIECES, CPU_BATCH_PADDING
 
     def load_backbone(self) -> None:
-        """Load the backbone afresh, without classes.
-        RAISES (BackboneError): If it cannot be loaded. (ValueError): If the windows do
-        not fit it."""
-        masked_lm = load_masked_lm(self.config.name, **self.config.load_settings)
-        network = self.network_class(masked_lm)
-        self._layout(network)  # a wrong window is an error now, not in training
-        self.shim.set_network(network)
+        """Load the backbone afresh, without classes."""
+        raise NotImplementedError
 
-    def windows(self, docs: list[Doc]) -> Windows:
+    def read_pieces(
+        self, docs: List[Doc]
+    ) -> Tuple[PieceFeatures, Callable[[PieceGradient], List[Doc]]]:
+        """Features of all pieces in training, and the callback for their gradient."""
+        raise NotImplementedError
+
+    def read_batch(self, batch: Batch) -> Any:
+        """(n, width), features of the words that are read from a batch."""
+        raise NotImplementedError
+
+    def joined(self, parts: List[Any]) -> Any:
+        """(n, width), what `read_batch` gave, of none or of several batches."""
+        raise NotImplementedError
+
+    def windows(self, docs: List[Doc]) -> Windows:
         """The windows in which Docs are read. Warns of words that are cut."""
-        layout = self._layout(self.network)
-        backend = self.tokenizer.backend_tokenizer
-        windows = get_windows(docs, self.config.get_spans, backend, layout)
-        _hide_special_pieces(windows, self.tokenizer)
+        alphabet = self.alphabet
+        layout = self.layout(alphabet)
+        windows = get_windows(docs, self.config.get_spans, alphabet.tokenizer, layout)
+        _hide_special_pieces(windows, alphabet)
         if windows.n_cut:
             # The same text each time: said once, by Python's own filter of warnings.
             warnings.warn(
@@ -165,8 +166,17 @@ class MaskedLMModel:
             )
         return windows
 
+    def layout(self, alphabet: Alphabet) -> Layout:
+        """How windows are laid out.
+        RAISES (ValueError): If the config's do not fit the network."""
+        special = (alphabet.prefix, alphabet.suffix)
+        config = self.config
+        return Layout.create(
+            *special, alphabet.max_pieces, config.window, config.stride
+        )
+
     def read_words(
-        self, docs: list[Doc], *, wanted: Optional[numpy.ndarray] = None
+        self, docs: List[Doc], *, wanted: Optional[numpy.ndarray] = None
     ) -> PieceFeatures:
         """Features of words, those of their first pieces, without gradients.
 
@@ -176,101 +186,16 @@ class MaskedLMModel:
         windows = self.windows(docs)
         if wanted is not None:
             windows.word_rows[~wanted] = NONE
-        limit, padding = BATCH_PIECES, BATCH_PADDING
-        if self.device.type == "cpu":
-            limit, padding = CPU_BATCH_PIECES, CPU_BATCH_PADDING
+        limit, padding = self.batch_limits
         limit = self.config.max_batch_pieces or limit
-        words, features = [numpy.zeros(0, dtype="int64")], [self._no_features()]
+        words, features = [numpy.zeros(0, dtype="int64")], []
         for batch in iter_batches(windows, limit, padding):
             if len(batch.words):
-                inputs = self._inputs(batch, batch.word_positions)
                 words.append(batch.words)
-                features.append(self.shim.features(inputs))
+                features.append(self.read_batch(batch))
         index = numpy.concatenate(words)
         ids = windows.ids[windows.word_rows[index]]
-        return PieceFeatures(torch.cat(features), ids, index, index, windows.lengths)
-
-    def read_pieces(
-        self, docs: list[Doc]
-    ) -> tuple[PieceFeatures, Callable[[PieceGradient], list[Doc]]]:
-        """Features of all pieces in training, and the callback for their gradient."""
-        windows = self.windows(docs)
-        inputs, rows = self._training_inputs(windows)
-        features, shim_backprop = self.shim.begin_features(inputs)
-
-        def backprop(gradient: PieceGradient) -> list[Doc]:
-            shim_backprop(gradient)
-            return []
-
-        words = (windows.first_words[rows], windows.last_words[rows])
-        ids = windows.ids[rows]
-        return PieceFeatures(features, ids, *words, windows.lengths), backprop
-
-    def same_pieces(self, docs: list[Doc]) -> torch.Tensor:
-        """Features of the pieces that `read_pieces` reads, as in prediction."""
-        inputs, _ = self._training_inputs(self.windows(docs))
-        parts = [self.shim.features(batch) for batch in inputs]
-        return torch.cat([self._no_features(), *parts])
-
-    def cross_entropy(
-        self,
-        pieces: PieceFeatures,
-        rows: numpy.ndarray,
-        targets: numpy.ndarray,
-        dtype: torch.dtype = torch.float32,
-    ) -> tuple[float, PieceGradient]:
-        """`label_cross_entropy` where only some pieces carry a loss.
-
-        rows: int64 (n), these pieces; targets: int64 (n), theirs.
-        RETURNS: mean loss of these, and the gradient of its sum, of all pieces.
-        """
-        index = self.to_device(rows)
-        loss, gradient = label_cross_entropy(
-            pieces.features[index],
-            self.to_device(targets),
-            self.vocabulary,
-            self.network.label_rows,
-            dtype=dtype,
-        )
-        features = torch.zeros_like(pieces.features)
-        features.index_copy_(0, index, gradient.features)
-        return mean_loss(loss, gradient), replace(gradient, features=features)
-
-    def _training_inputs(self, windows: Windows) -> tuple[list[Inputs], numpy.ndarray]:
-        """What the network reads, and the rows in `Windows` of the pieces that it gives
-        features of: neither special pieces nor what is read from another window."""
-        inputs = []
-        rows = [numpy.zeros(0, dtype="int64")]
-        for batch in iter_batches(windows, TRAINING_PIECES):
-            flat = batch.rows.ravel()
-            positions = numpy.flatnonzero((flat >= 0) & windows.read_here[flat])
-            inputs.append(self._inputs(batch, positions))
-            rows.append(flat[positions])
-        return inputs, numpy.concatenate(rows)
-
-    def _layout(self, network: Any) -> Layout:
-        prefix, suffix = network.masked_lm.special_pieces()
-        limit, config = network.masked_lm.max_pieces, self.config
-        return Layout.create(prefix, suffix, limit, config.window, config.stride)
-
-    def _inputs(self, batch: Batch, positions: numpy.ndarray) -> Inputs:
-        ids, mask = batch.input_ids, batch.attention_mask
-        return self.to_device(ids), self.to_device(mask), self.to_device(positions)
-
-    def _no_features(self) -> torch.Tensor:
-        return self.network.no_features().detach()
-
-    def to_device(self, array: numpy.ndarray) -> torch.Tensor:
-        """An array as a tensor on the network's device."""
-        return torch.from_numpy(array).to(self.device, non_blocking=True)
-
-
-def build_model(view: type[MaskedLMModel], config: ModelConfig) -> PieceModel:
-    """A Thinc model on a masked LM, and the view of it that the component calls."""
-    load = partial(view.network_class.load, **config.load_settings)
-    shim = MaskedLMShim(load, config.precision, config.mixed_precision)
-    attrs = {"label_model": view, "config": config}
-    return Model("masked_lm", forward, init=init, shims=[shim], attrs=attrs)
+        return PieceFeatures(self.joined(features), ids, index, index, windows.lengths)
 
 
 def get_label_model(model: Model) -> Any:
@@ -291,8 +216,8 @@ def init(model: Model, X: Any = None, Y: Any = None) -> None:
 
 
 def forward(
-    model: Model, docs: list[Doc], is_train: bool
-) -> tuple[PieceFeatures, Callable[[PieceGradient], list[Doc]]]:
+    model: Model, docs: List[Doc], is_train: bool
+) -> Tuple[PieceFeatures, Callable[[PieceGradient], List[Doc]]]:
     """In prediction features of words, in training of pieces."""
     view = get_label_model(model)
     if is_train:
@@ -300,20 +225,8 @@ def forward(
     return view.read_words(docs), lambda gradient: []
 
 
-def as_label_scores(scores: WordScores, lengths: list[int]) -> LabelScores:
-    """Scores as arrays, numpy's or cupy's (DLPack), that share the memory."""
-    arrays: list[Any] = [None if each is None else torch2xp(each) for each in scores]
-    best, confidence, probs, word_prob = arrays
-    return LabelScores(best, confidence, probs, lengths, word_prob)
-
-
-def _hide_special_pieces(windows: Windows, tokenizer: Any) -> None:
+def _hide_special_pieces(windows: Windows, alphabet: Alphabet) -> None:
     # A unigram vocabulary (XLM-R) holds "<mask>" and its kind like any other word.
-    if tokenizer.unk_token_id is not None:
-        special = numpy.isin(windows.ids, tokenizer.all_special_ids)
-        windows.ids[special & (windows.first_words >= 0)] = tokenizer.unk_token_id
-
-
-def mean_loss(loss: torch.Tensor, gradient: PieceGradient) -> float:
-    """The mean per piece of a loss that is summed."""
-    return float(loss) / max(gradient.n_pieces, 1)
+    if alphabet.unknown is not None:
+        special = numpy.isin(windows.ids, alphabet.special)
+        windows.ids[special & (windows.first_words >= 0)] = alphabet.unknown

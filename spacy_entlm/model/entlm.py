@@ -12,18 +12,17 @@ from ..decoding.types import LabelScores
 from ..label_words.prototypes import read_label_rows
 from ..label_words.rows import Rows
 from ..label_words.words import LabelWords, word_pieces
-from .base import (
-    MaskedLMModel,
-    ModelConfig,
-    PieceModel,
-    as_label_scores,
-    build_model,
-    get_label_model,
-    mean_loss,
-)
+from .base import PieceModel, get_label_model
 from .label_scores import score_words
 from .network import EntLMNetwork, read_learned_rows
 from .objective import distillation_loss
+from .pytorch import (
+    MaskedLMModel,
+    ModelConfig,
+    as_label_scores,
+    build_model,
+    mean_loss,
+)
 from .types import NO_TARGET, PieceFeatures, PieceGradient
 from .windows import doc_spans
 

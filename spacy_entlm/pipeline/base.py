@@ -289,7 +289,7 @@ class MaskedLMNER(TrainablePipe):
         self._added = {}
         if nlp is not None:
             add_requirement(nlp)
-            suit_optimizer(nlp, self.label_model.config.name)
+            suit_optimizer(nlp, self.label_model.backbone)
 
     def _note_labels(self) -> None:
         for label in self.labels:

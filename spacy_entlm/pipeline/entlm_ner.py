@@ -12,10 +12,8 @@ from ..backbones.recommended import Recommended, read_recommended
 from ..decoding.types import Decoder
 from ..label_words.choice import choose_label_words
 from ..label_words.class_names import words_of_names
-from ..label_words.learned import recognise_classes
 from ..label_words.words import LabelWordError, LabelWords
 from ..model.base import PieceModel, get_label_model
-from ..model.network import read_learned_rows
 from ..model.types import PieceFeatures, PieceGradient
 from .base import ASSIGNS, COMMON_CONFIG, MODEL_CONFIG, SCORE_WEIGHTS, MaskedLMNER
 from .examples import (
@@ -111,7 +109,7 @@ class EntLMNER(MaskedLMNER):
         """
         rows = {}
         if self.is_initialized:
-            rows = {"learned": read_recommended(self.label_model.config.name)}
+            rows = {"learned": read_recommended(self.label_model.backbone)}
         return self._add_label(label, words or [], **rows)
 
     def rehearse(
@@ -177,7 +175,7 @@ class EntLMNER(MaskedLMNER):
         found = entity_labels(get_examples())
         warn_of_unknown_labels(self.name, label_words or {}, found, labels or added)
         path = None if label_rows is None else Path(label_rows)
-        learned = read_recommended(self.label_model.config.name)
+        learned = read_recommended(self.label_model.backbone)
         with self._initializing(nlp):
             view = self.label_model
 
@@ -209,6 +207,9 @@ class EntLMNER(MaskedLMNER):
         same_name: LabelWords,
     ) -> LabelWords:
         """Words of those classes that are like one of the backbone's."""
+        from ..label_words.learned import recognise_classes  # with PyTorch
+        from ..model.network import read_learned_rows
+
         view = self.label_model
         rows = read_learned_rows(learned, view.network.masked_lm.width)
         if rows is None:

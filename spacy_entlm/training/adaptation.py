@@ -114,12 +114,12 @@ def adapt_trained(
     trained = view.network
     try:
         view.load_backbone()
-        view.add_labels(words, learned=read_recommended(view.config.name))
+        view.add_labels(words, learned=read_recommended(view.backbone))
         start = view.network
     finally:
         view.shim.set_network(trained)
     settings = few_shot_settings(
-        len(examples), view.config.name, learn_rate=learn_rate, seed=seed
+        len(examples), view.backbone, learn_rate=learn_rate, seed=seed
     )
     return adapt(nlp, examples, texts, settings, start, max_texts)
 

@@ -92,7 +92,7 @@ def train(
     before = {name: deepcopy(_network(nlp, name)) for name in known}
     start = None if unlabeled is None else deepcopy(only_entlm(nlp).label_model.network)
     first: Any = nlp.get_pipe(names[0])
-    backbone = first.label_model.config.name
+    backbone = first.label_model.backbone
     settings = few_shot_settings(
         len(data),
         backbone,

@@ -9,7 +9,7 @@ import torch
 from spacy.training import Example
 
 from spacy_entlm.decoding import chains, viterbi
-from spacy_entlm.model import base, entlm, label_scores, shim
+from spacy_entlm.model import entlm, label_scores, pytorch, shim
 from spacy_entlm.pipeline.decoders import build_io_decoder, build_viterbi_decoder
 
 from . import devices
@@ -25,12 +25,12 @@ def on_device(saved, factory, monkeypatch):
     nlp = spacy.load(saved, config={key: plain})
     pipe = nlp.get_pipe(factory)
     monkeypatch.setitem(sys.modules, "cupy", DeviceModule())
-    for module in (base, shim):
+    for module in (pytorch, shim):
         monkeypatch.setattr(module, "torch2xp", devices.to_array)
     for module in (chains, viterbi):
         monkeypatch.setattr(module, "get_array_module", devices.get_array_module)
     # What depends on numbers: the loss as a float, and how many rows are left.
-    for module in (base, entlm):
+    for module in (entlm, pytorch):
         monkeypatch.setattr(module, "mean_loss", lambda loss, gradient: 1.0)
     monkeypatch.setattr(
         label_scores,

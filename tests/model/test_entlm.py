@@ -4,7 +4,7 @@ import numpy
 import pytest
 import torch
 
-from spacy_entlm.model import base
+from spacy_entlm.model import pytorch
 from spacy_entlm.model.types import NO_ENTITY, NO_TARGET
 
 N_LABELS = 3
@@ -82,7 +82,7 @@ def test_loss_and_gradients_of_a_whole_network_equal_autograd(
         lambda inputs: batches.append(len(inputs)) or begin_features(inputs),
     )
     if n_batches > 1:
-        monkeypatch.setattr(base, "TRAINING_PIECES", 1)
+        monkeypatch.setattr(pytorch, "TRAINING_PIECES", 1)
     docs = [nlp.make_doc(text) for text in texts[:4]]
     pieces, backprop = pipe.model.begin_update(docs)
     assert batches == [n_batches]

@@ -8,7 +8,7 @@ import torch
 from spacy.training import Example
 from thinc.api import Adam
 
-from spacy_entlm.model import base
+from spacy_entlm.model import pytorch
 from spacy_entlm.training.optimizer import build_adam
 
 MIB = 2**20
@@ -61,7 +61,7 @@ def test_batches_of_a_long_text_add_up(
 ):
     gradients = []
     for limit in (10**6, 130):
-        monkeypatch.setattr(base, "TRAINING_PIECES", limit)
+        monkeypatch.setattr(pytorch, "TRAINING_PIECES", limit)
         nlp = start_nlp(backbone, model=without_dropout)
         gradients.append(gradients_of(nlp, long_example(nlp)))
     for name, expected in gradients[0].items():
@@ -74,7 +74,7 @@ def test_no_more_than_a_batch_is_kept_for_the_backward_pass(
     """Values that autograd saves, in the forward pass of a text of many windows."""
     saved = []
     for limit in (10**6, 130):
-        monkeypatch.setattr(base, "TRAINING_PIECES", limit)
+        monkeypatch.setattr(pytorch, "TRAINING_PIECES", limit)
         nlp = start_nlp(bert)
         docs = [long_example(nlp).predicted]
         sizes = []

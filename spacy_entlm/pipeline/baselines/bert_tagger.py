@@ -17,9 +17,9 @@ from ...backbones.errors import BackboneError
 from ...backbones.masked_lm import MaskedLM
 from ...decoding.types import LabelScores
 from ...label_words.rows import Rows
-from ...model.base import MaskedLMModel, as_label_scores
 from ...model.label_scores import WordScores
 from ...model.network import LabelNetwork, load_rows, save_rows
+from ...model.pytorch import MaskedLMModel, as_label_scores
 from ...model.types import NO_TARGET, PieceFeatures, PieceGradient
 from ..base import MaskedLMNER
 from ..examples import entity_labels

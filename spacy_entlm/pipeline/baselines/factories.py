@@ -1,4 +1,8 @@
-"""The factories `bert_tagger`, `nnshot` and `structshot`, and their model."""
+"""The factories `bert_tagger`, `nnshot` and `structshot`, and their model.
+
+spaCy loads every factory that is installed, whatever pipeline is wanted: PyTorch is
+imported where one of these is made.
+"""
 
 from typing import Any, Callable, Dict, Iterable, List, Optional
 
@@ -6,11 +10,9 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 
 from ...decoding.types import Decoder
-from ...model.base import ModelConfig, PieceModel, build_model, get_label_model
-from ..base import ASSIGNS, COMMON_CONFIG, MODEL_CONFIG, SCORE_WEIGHTS
+from ...model.base import PieceModel, get_label_model
+from ..base import ASSIGNS, COMMON_CONFIG, MODEL_CONFIG, SCORE_WEIGHTS, MaskedLMNER
 from ..requirements import add_requirement
-from .bert_tagger import BertTagger, TaggerModel
-from .nnshot import NNShot, NNShotModel
 
 # Squared distances differ less than log probabilities, so transitions weigh less, too:
 # measured on wikigold (docs/baselines.md).
@@ -37,6 +39,10 @@ def build_tagger_v1(
     RAISES (ValueError): If a setting has no such value.
     """
     settings = {key: value for key, value in locals().items() if key != "nearest"}
+    from ...model.pytorch import ModelConfig, build_model
+    from .bert_tagger import TaggerModel
+    from .nnshot import NNShotModel
+
     config = ModelConfig(**settings)  # the settings have the same names
     return build_model(NNShotModel if nearest else TaggerModel, config)
 
@@ -51,7 +57,7 @@ def make_peer(
     annotate_ents: bool,
     overwrite: bool,
     scorer: Optional[Callable],
-) -> BertTagger:
+) -> MaskedLMNER:
     """Create a tagger, or a component that predicts by its nearest training words.
 
     model (PieceModel): A model such as `spacy-entlm.Tagger.v1`; its setting `nearest`
@@ -61,6 +67,9 @@ def make_peer(
     """
     settings = {**locals()}  # which the component calls the same
     add_requirement(settings.pop("nlp"))
+    from .bert_tagger import BertTagger
+    from .nnshot import NNShot, NNShotModel
+
     is_nearest = isinstance(get_label_model(model), NNShotModel)
     return (NNShot if is_nearest else BertTagger)(nlp.vocab, **settings)
 

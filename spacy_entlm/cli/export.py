@@ -1,0 +1,37 @@
+"""The command `export`: a pipeline for ONNX Runtime."""
+
+from pathlib import Path
+
+import spacy
+
+from ..files.folder import check_output_folder
+from ._options import OVERWRITE, arg, command, opt
+from ._util import echo
+
+
+@command("export")
+def export_cli(
+    pipeline: str = arg("PIPELINE", "Folder or package of a trained pipeline"),
+    out: Path = arg("OUT", "Folder for the new pipeline"),
+    format: str = opt("float32", "Of matrix products: float32, or int8 (faster)"),
+    overwrite: bool = OVERWRITE,
+) -> None:
+    """Write a pipeline that predicts on ONNX Runtime, and needs no PyTorch.
+
+    It has the same labels, decoder and settings, and cannot be trained. In float32 it
+    finds the same entities; int8 changes some of them.
+
+    \b
+    Example:
+      python -m spacy entlm export model-last exported --format int8
+    """
+    source = Path(pipeline)
+    check_output_folder(out, source=source, overwrite=overwrite)
+    from ..pipeline.export import export  # torch takes seconds
+
+    try:
+        exported = export(spacy.load(pipeline), out, format=format, overwrite=overwrite)
+    except ImportError as error:
+        raise ValueError(error) from error
+    size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    echo(f"{', '.join(exported.pipe_names)}: {size / 1e6:,.0f} MB", f"Wrote {out}")

@@ -1,0 +1,1 @@
+"""A trained network on ONNX Runtime, which predicts and does not train."""

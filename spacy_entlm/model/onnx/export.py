@@ -1,0 +1,132 @@
+"""A trained network as one for ONNX Runtime."""
+
+import copy
+import warnings
+from io import BytesIO
+from typing import Any, Tuple
+
+import torch
+
+from ...backbones.errors import BackboneError
+from ...files.errors import DataError
+from ..base import Alphabet
+from ..network import EntLMNetwork
+from .network import EXTERNAL, INPUTS, OUTPUT, OnnxNetwork
+from .quantize import quantized
+from .scores import ArrayRows
+
+FLOAT32, INT8 = FORMATS = ("float32", "int8")
+# The newest that PyTorch's exporter without other packages writes completely.
+OPSET = 18
+AXES = {0: "window", 1: "piece"}
+DYNAMIC = dict(zip((*INPUTS, OUTPUT), (AXES, AXES, {0: "word"}, {0: "word"})))
+# Of features of the same pieces in float32, by PyTorch and by ONNX Runtime.
+TOLERANCE = 1e-3
+
+
+class _Features(torch.nn.Module):
+    """What the graph computes, as the masked LM does from piece ids."""
+
+    def __init__(self, body: Any):
+        super().__init__()
+        self.body = body
+
+    def forward(
+        self, embeddings: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor
+    ) -> torch.Tensor:
+        """embeddings: float32 (n_windows, longest, width); the others and what is
+        returned as of `EntLMNetwork`."""
+        logits = self.body(inputs_embeds=embeddings, attention_mask=mask).logits
+        return logits.flatten(0, 1)[positions]
+
+
+def export_network(
+    network: EntLMNetwork, alphabet: Alphabet, format: str
+) -> OnnxNetwork:
+    """Export a network, which stays as it is.
+
+    alphabet (Alphabet): What it reads. format (str): "float32" or "int8".
+    RAISES (DataError): If there is no such format, or a package is missing.
+        (BackboneError): If the backbone computes something else without its own input
+        embeddings, or has a part that ONNX does not have.
+    """
+    if format not in FORMATS:
+        known = " or ".join(FORMATS)
+        raise DataError(f"a pipeline is exported as {known}, not as {format!r}")
+    network = copy.deepcopy(network).cpu().float().eval()
+    embeddings = network.masked_lm.body.get_input_embeddings().weight.detach()
+    vocabulary, labels = network.vocabulary, network.label_rows
+    weight = vocabulary.weight.detach()
+    is_tied = embeddings.data_ptr() == weight.data_ptr()
+    rows = _arrays(vocabulary.weight, vocabulary.bias)
+    exported = OnnxNetwork(
+        _graph(network, embeddings),
+        alphabet,
+        dict(network.label_words),
+        rows,
+        _arrays(labels.weight, labels.bias),
+        rows.weight if is_tied else embeddings.numpy(),
+    )
+    _check(network, exported)
+    if format == INT8:
+        exported = exported.with_graph(quantized(exported.graph), format)
+    if EXTERNAL in exported.graph:
+        raise BackboneError("The backbone has a part whose name ONNX keeps to itself")
+    return exported
+
+
+def _arrays(weight: torch.Tensor, bias: Any) -> ArrayRows:
+    return ArrayRows(
+        weight.detach().numpy(), None if bias is None else bias.detach().numpy()
+    )
+
+
+def _graph(network: EntLMNetwork, embeddings: torch.Tensor) -> bytes:
+    ids, mask, positions = _some_windows(embeddings)
+    file_: Any = BytesIO()
+    try:
+        with torch.no_grad(), warnings.catch_warnings():
+            # Of tracing, and that another exporter, which needs more packages, is new.
+            warnings.simplefilter("ignore")
+            torch.onnx.export(
+                _Features(network.masked_lm.body).eval(),
+                (embeddings[ids], mask, positions),
+                file_,
+                input_names=list(INPUTS),
+                output_names=[OUTPUT],
+                opset_version=OPSET,
+                dynamic_axes=DYNAMIC,
+                dynamo=False,
+            )
+    except Exception as error:  # what a backbone cannot do is raised as anything
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise BackboneError(f"The backbone cannot be exported: {reason}") from error
+    return file_.getvalue()
+
+
+def _some_windows(
+    embeddings: torch.Tensor, n_windows: int = 3, longest: int = 17
+) -> Tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Ids, mask and positions of windows that are not equally long."""
+    n_pieces = n_windows * longest
+    ids = (torch.arange(n_pieces) * 7919 % len(embeddings)).reshape(n_windows, longest)
+    ends = longest - 2 * torch.arange(n_windows)
+    mask = (torch.arange(longest) < ends[:, None]).long()
+    return ids, mask, torch.nonzero(mask.flatten())[::2, 0]
+
+
+def _check(network: EntLMNetwork, exported: OnnxNetwork) -> None:
+    """RAISES (BackboneError): If the graph gives other features, for windows of another
+    shape than that it was made with."""
+    ids, mask, positions = _some_windows(
+        torch.from_numpy(exported.embeddings), n_windows=2, longest=23
+    )
+    with torch.no_grad():
+        expected = network(ids, mask, positions)
+    found = exported.read(ids.numpy(), mask.numpy(), positions.numpy())
+    difference = (expected - torch.from_numpy(found)).abs().max().item()
+    if not difference <= TOLERANCE:
+        raise BackboneError(
+            f"The backbone cannot be exported: it then computes something else "
+            f"(features differ by {difference:.2g})"
+        )

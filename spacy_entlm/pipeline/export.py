@@ -1,0 +1,93 @@
+"""A trained pipeline as one that predicts on ONNX Runtime."""
+
+from pathlib import Path
+from typing import Any, Dict, Union
+
+import spacy
+import srsly
+from spacy.language import Language
+from thinc.api import Config
+
+from ..files.folder import check_output_folder, write_folder
+from ..model.base import get_label_model
+from ..model.onnx.entlm import ARCHITECTURE, build_onnx_entlm_v1
+from .entlm_ner import EntLMNER
+
+# What a package of such a pipeline needs beside this one.
+REQUIREMENT = "onnxruntime>=1.20"
+# The whole Doc as one span, by spacy-transformers, which an exported pipeline can do
+# without, and by this package.
+THEIR_SPANS = {"@span_getters": "spacy-transformers.doc_spans.v1"}
+OUR_SPANS = {"@misc": "spacy-entlm.doc_spans.v1"}
+TRAINABLE = "spacy-entlm.EntLM.v1"
+
+
+def export(
+    nlp: Language,
+    path: Union[str, Path],
+    *,
+    format: str = "float32",
+    overwrite: bool = False,
+) -> Language:
+    """Write a pipeline whose `entlm_ner` run on ONNX Runtime, and load it. It has the
+    same labels, decoder and settings, needs neither PyTorch nor transformers, and
+    cannot be trained. Other components stay as they are.
+
+    nlp (Language): A trained pipeline; it stays as it is.
+    path (Union[str, Path]): Folder for the new one.
+    format (str): Of matrix products: "float32", or "int8", which is faster and changes
+        some labels.
+    overwrite (bool): Whether what an earlier export wrote may be replaced.
+    RETURNS (Language): The new pipeline, from its folder.
+    RAISES (ValueError): If there is no trained `entlm_ner`, no such format, the folder
+        may not be written, or the backbone cannot be exported. (ImportError): If the
+        extra `onnx` is not installed.
+    """
+    folder = Path(path)
+    check_output_folder(folder, overwrite=overwrite)
+    exported = {
+        name: _exported(nlp, pipe, format)
+        for name, pipe in nlp.pipeline
+        if isinstance(pipe, EntLMNER)
+    }
+    if not exported:
+        raise ValueError("There is no entlm_ner to export in this pipeline")
+    config = nlp.config.copy()
+    with write_folder(folder) as writing:
+        nlp.to_disk(writing, exclude=list(exported))
+        for name, pipe in exported.items():
+            pipe.to_disk(writing / name)
+            component = config["components"][name]
+            component["model"] = _model_config(component["model"])
+        Config(config).to_disk(writing / "config.cfg")
+        meta = {**nlp.meta}
+        requirements = [r for r in meta.get("requirements", []) if r != REQUIREMENT]
+        meta["requirements"] = [*requirements, REQUIREMENT]
+        srsly.write_json(writing / "meta.json", meta)
+    return spacy.load(folder)
+
+
+def _exported(nlp: Language, pipe: EntLMNER, format: str) -> EntLMNER:
+    """The same component with a model for ONNX Runtime."""
+    used = nlp.config["components"][pipe.name]["model"].get("@architectures")
+    if used != TRAINABLE:
+        problem = f"its model is {used}, and only {TRAINABLE} can be exported"
+        raise ValueError(f"[{pipe.name}] cannot be exported: {problem}")
+    if not pipe.is_initialized:
+        raise ValueError(f"[{pipe.name}] cannot be exported: it was not trained yet")
+    from ..model.onnx.export import export_network  # with PyTorch
+
+    view = pipe.label_model
+    model = build_onnx_entlm_v1(view.config.get_spans)
+    network = export_network(view.network, view.alphabet, format)
+    get_label_model(model).shim.set_network(network)
+    return EntLMNER(nlp.vocab, model, pipe.name, decoder=pipe.decoder)
+
+
+def _model_config(config: Dict[str, Any]) -> Dict[str, Any]:
+    """The settings of the model that are left."""
+    kept = ("get_spans", "window", "stride", "max_batch_pieces")
+    left = {key: config[key] for key in kept}
+    if left["get_spans"] == THEIR_SPANS:
+        left["get_spans"] = OUR_SPANS
+    return {"@architectures": ARCHITECTURE, **left}

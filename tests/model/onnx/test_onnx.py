@@ -1,0 +1,217 @@
+"""A pipeline on ONNX Runtime finds what it found on PyTorch."""
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy
+import pytest
+import spacy
+import torch
+from spacy.util import load_model_from_config
+
+import spacy_entlm
+from spacy_entlm.decoding.io import IODecoder
+from spacy_entlm.label_words.rows import Rows
+from spacy_entlm.model.label_scores import score_words as score_tensors
+from spacy_entlm.model.onnx.scores import ArrayRows, score_words
+
+NAME = "entlm_ner"
+VITERBI = {"@misc": "spacy-entlm.viterbi_decoder.v1"}
+MORE_TEXTS = ["", " ", "\n\n", "Peter", "Rome , Rome and Rome"]
+
+
+def found_in(nlp, texts, **settings):
+    return [
+        [(e.start, e.end, e.label_) for e in doc.ents]
+        for doc in nlp.pipe(texts, **settings)
+    ]
+
+
+def confidences(nlp, texts):
+    groups = [doc.spans[NAME].attrs["scores"] for doc in nlp.pipe(texts)]
+    return numpy.concatenate(groups)
+
+
+def scores_of(nlp, texts, need_probs=True):
+    pipe = nlp.get_pipe(NAME)
+    pipe.decoder = IODecoder()
+    pipe.decoder.needs_probs = need_probs
+    return pipe.score_words([nlp.make_doc(text) for text in texts])
+
+
+def test_entities_and_scores_are_those_of_pytorch(
+    family, trained_folder_of, exported_folder_of, texts
+):
+    texts = [*texts, *MORE_TEXTS]
+    nlp = spacy.load(trained_folder_of(family))
+    exported = spacy.load(exported_folder_of(family))
+    assert found_in(exported, texts) == found_in(nlp, texts)
+    assert exported.get_pipe(NAME).label_data == nlp.get_pipe(NAME).label_data
+    difference = confidences(exported, texts) - confidences(nlp, texts)
+    assert numpy.abs(difference).max() < 1e-4
+    one, other = scores_of(nlp, texts), scores_of(exported, texts)
+    assert numpy.array_equal(one.best, other.best)
+    for name in ("confidence", "probs", "word_prob"):
+        assert numpy.allclose(getattr(one, name), getattr(other, name), atol=1e-4)
+
+
+def test_int8_still_knows_the_sentences(family, exported_folder_of, annotated):
+    nlp = spacy.load(exported_folder_of(family, "int8"))
+    docs = list(nlp.pipe(text for text, _ in annotated))
+    found = [[(e.start_char, e.end_char, e.label_) for e in d.ents] for d in docs]
+    assert found == [gold["entities"] for _, gold in annotated]
+
+
+def test_int8_of_a_text_does_not_depend_on_its_neighbours(exported_folder_of, texts):
+    nlp = spacy.load(exported_folder_of("bert", "int8"))
+    alone = numpy.concatenate([confidences(nlp, [text]) for text in texts])
+    assert numpy.allclose(confidences(nlp, texts), alone, atol=0.02)
+
+
+@pytest.mark.parametrize("window", [6, None])
+def test_long_texts_are_read_in_the_same_windows(
+    trained_folder, exported_folder, window
+):
+    text = "Anna left Rome for Globex . " * 40
+    config = {f"components.{NAME}.model.window": window}
+    pipelines = [
+        spacy.load(f, config=config) for f in (trained_folder, exported_folder)
+    ]
+    found = [found_in(nlp, [text]) for nlp in pipelines]
+    assert found[0] == found[1]
+    assert len(found[0][0]) > 40
+
+
+@pytest.mark.parametrize("need_probs", [False, True])
+@pytest.mark.parametrize("biases", [False, True])
+@pytest.mark.parametrize("n_labels", [0, 3])
+def test_scores_of_arrays_are_those_of_tensors(need_probs, biases, n_labels):
+    rng = numpy.random.default_rng(1)
+
+    def rows(n):
+        bias = rng.normal(size=n).astype("float32") if biases else None
+        return ArrayRows(rng.normal(size=(n, 8)).astype("float32"), bias)
+
+    def as_tensors(array_rows):
+        weight, bias = array_rows.weight, array_rows.bias
+        bias = None if bias is None else torch.from_numpy(bias)
+        return Rows(torch.from_numpy(weight), bias)
+
+    vocabulary, labels = rows(3000), rows(n_labels)
+    features = rng.normal(size=(600, 8)).astype("float32")
+    ids, words = rng.integers(0, 3000, 600), rng.permutation(700)[:600]
+    settings = {"label_bias": 1.5, "need_probs": need_probs, "probability_floor": 1e-4}
+    found = score_words(features, ids, words, 700, vocabulary, labels, **settings)
+    arrays = [torch.from_numpy(array) for array in (features, ids, words)]
+    tensors = (as_tensors(vocabulary), as_tensors(labels))
+    expected = score_tensors(*arrays, 700, *tensors, **settings)
+    for array, tensor in zip(found, expected):
+        assert (array is None) == (tensor is None)
+        if array is not None:
+            assert numpy.allclose(array, tensor.numpy(), atol=1e-5)
+
+
+def test_input_embeddings_of_their_own(trained, tmp_path, texts):
+    lm = trained.get_pipe(NAME).label_model.network.masked_lm.body
+    own = 1.1 * lm.get_input_embeddings().weight.detach()
+    lm.get_input_embeddings().weight = torch.nn.Parameter(own)
+    exported = spacy_entlm.export(trained, tmp_path / "out")
+    one, other = scores_of(trained, texts), scores_of(exported, texts)
+    assert numpy.allclose(one.probs, other.probs, atol=1e-4)
+
+
+def test_disk_bytes_copies_and_pickles_give_the_same(exported, texts, tmp_path):
+    expected = found_in(exported, texts)
+    exported.to_disk(tmp_path)
+    by_bytes = load_model_from_config(exported.config).from_bytes(exported.to_bytes())
+    pipe = exported.get_pipe(NAME)
+    for other in (pickle.loads(pickle.dumps(pipe)), copy.deepcopy(pipe)):
+        docs = list(other.pipe(map(exported.make_doc, texts)))
+        assert [[(e.start, e.end, e.label_) for e in d.ents] for d in docs] == expected
+    for nlp in (spacy.load(tmp_path), by_bytes):
+        assert found_in(nlp, texts) == expected
+    model = pipe.model.copy().from_bytes(pipe.model.to_bytes())
+    assert len(model.predict([exported.make_doc(texts[0])]).features)
+
+
+def test_no_weights_of_pytorch_are_inside(exported_folder):
+    names = {path.name for path in (exported_folder / NAME / "model").iterdir()}
+    assert names == {
+        "export.json",
+        "graph.onnx",
+        "label_words.json",
+        "rows.safetensors",
+        "tokenizer.json",
+    }
+
+
+@pytest.mark.parametrize("n_process", [1, 2])
+def test_processes_give_the_same(exported, texts, n_process):
+    expected = found_in(exported, texts)  # a session is running when workers begin
+    found = found_in(exported, texts * 3, n_process=n_process, batch_size=2)
+    assert found == expected * 3
+
+
+WITHOUT_PYTORCH = """
+import sys
+
+
+class Nothing:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {"torch", "transformers", "spacy_transformers"}:
+            raise ModuleNotFoundError(name, name=name)
+
+
+sys.meta_path.insert(0, Nothing())
+import importlib.metadata
+
+every = importlib.metadata.distributions
+
+
+def others(**params):
+    return (dist for dist in every(**params) if dist.name != "spacy-transformers")
+
+
+importlib.metadata.distributions = others
+import spacy
+
+nlp = spacy.load(sys.argv[1])
+print([(ent.text, ent.label_) for ent in nlp(sys.argv[2]).ents])
+"""
+
+
+@pytest.mark.parametrize("format", ["float32", "int8"])
+def test_prediction_needs_no_pytorch(exported_folder_of, annotated, format):
+    text, gold = annotated[0]
+    folder = exported_folder_of("bert", format)
+    command = [sys.executable, "-c", WITHOUT_PYTORCH, str(folder), text]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    expected = [(text[begin:end], label) for begin, end, label in gold["entities"]]
+    assert done.stdout.splitlines()[-1] == str(expected)
+
+
+def test_decoder_settings_and_other_components_stay(trained, tmp_path, annotated):
+    text, _ = annotated[0]
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("sentencizer")
+    config = {"components": {NAME: {"threshold": 0.3, "decoder": VITERBI}}}
+    nlp.add_pipe(NAME, source=trained)
+    nlp.get_pipe(NAME).threshold = 0.3
+    exported = spacy_entlm.export(nlp, tmp_path / "out")
+    assert exported.pipe_names == ["sentencizer", NAME]
+    assert found_in(exported, [text]) == found_in(nlp, [text])
+    loaded = spacy.load(tmp_path / "out", config=config)
+    assert loaded.get_pipe(NAME).threshold == 0.3
+    assert exported.config["components"][NAME]["model"] == {
+        "@architectures": "spacy-entlm.OnnxEntLM.v1",
+        "get_spans": {"@misc": "spacy-entlm.doc_spans.v1"},
+        "window": None,
+        "stride": None,
+        "max_batch_pieces": None,
+    }
+    assert any(r.startswith("onnxruntime") for r in exported.meta["requirements"])
