@@ -21,7 +21,7 @@ try:
     import uvicorn
     from fastapi import Depends, FastAPI, HTTPException, Request, Response
     from fastapi.responses import JSONResponse
-    from pydantic import BaseModel, ConfigDict, Field
+    from pydantic import BaseModel, ConfigDict, Field, StrictInt
 except ImportError as error:  # pragma: no cover
     raise ImportError(
         "The workbench needs FastAPI and uvicorn: pip install 'spacy-entlm[workbench]'"
@@ -33,6 +33,7 @@ TOKEN = "x-workbench-token"
 DATA = "data"
 # Of a call, in bytes: a text of 60 words has fewer marks.
 MAX_BODY = 1 << 16
+MAX_MARKS = 1000
 # Of the header Sec-Fetch-Site, where a browser sends it.
 SAME_SITE = ("none", "same-origin")
 FILES = {
@@ -58,15 +59,15 @@ HEADERS = {
 class Body(BaseModel):
     """Of a call; what it does not know is refused."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid")
 
 
 class Answer(Body):
     """Marks of a text: first word, end, number of the class."""
 
     answer: str
-    marks: List[Tuple[int, int, int]] = Field(max_length=1000, strict=False)
-    version: int
+    marks: List[Tuple[StrictInt, StrictInt, StrictInt]] = Field(max_length=MAX_MARKS)
+    version: StrictInt
 
 
 class Name(Body):
@@ -110,19 +111,31 @@ def make_app(folder: Path, port: int) -> FastAPI:
 def serve(folder: Path, port: int) -> None:
     """Serve a workbench until it is interrupted; its address is printed.
     RAISES (DataError): If the port is taken."""
-    listening = socket.socket()
+    listening = listen(port)
+    port = listening.getsockname()[1]
+    token = Store(folder / FILE).token()
+    print(f"http://{HOST}:{port}/#{token}", flush=True)
+    make_server(folder, port).run(sockets=[listening])
+
+
+def listen(port: int) -> socket.socket:
+    """Take a port of this machine. RAISES (DataError): If it is taken."""
+    # With the protocol named, asyncio sends at once; else answers wait for 40 ms.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HOST, port))
     except OSError as error:
         problem = f"cannot listen on port {port} ({error.strerror}): choose another"
         raise DataError(problem) from error
-    port = listening.getsockname()[1]
-    token = Store(folder / FILE).token()
-    print(f"http://{HOST}:{port}/#{token}", flush=True)
+    return listening
+
+
+def make_server(folder: Path, port: int) -> uvicorn.Server:
+    """The server of `make_app`."""
     app = make_app(folder, port)
     config = uvicorn.Config(app, log_level="warning", server_header=False)
-    uvicorn.Server(config).run(sockets=[listening])
+    return uvicorn.Server(config)
 
 
 def _guard(hosts: set[str]) -> Any:

@@ -56,9 +56,13 @@ class Store:
 
     def setting(self, key: str, default: str) -> str:
         """A setting, which is noted if it was not."""
+        query = "SELECT value FROM settings WHERE key = ?"
+        with reading(self.path) as db:
+            if (value := _value(db, query, key)) is not None:
+                return value
         with connect(self.path) as db:
             db.execute("INSERT OR IGNORE INTO settings VALUES (?, ?)", (key, default))
-            return _value(db, "SELECT value FROM settings WHERE key = ?", key)
+            return _value(db, query, key)
 
     def set_setting(self, key: str, value: str) -> None:
         """Replace a setting."""

@@ -3,6 +3,7 @@
 python -m spacy_entlm.workbench.worker FOLDER RUN
 """
 
+import os
 import subprocess
 import sys
 import time
@@ -34,6 +35,8 @@ N_FIRST = 30
 # Share of the time that a training takes, before ranking.
 TRAINING_SHARE = 0.7
 N_MISTAKES = 8
+# The page comes before the training.
+NICE = 10
 
 
 class Worker:
@@ -217,4 +220,6 @@ def main(folder: Path, number: int) -> None:
 
 
 if __name__ == "__main__":
+    if hasattr(os, "nice"):  # it is this process that is ours
+        os.nice(NICE)
     main(Path(sys.argv[1]), int(sys.argv[2]))
