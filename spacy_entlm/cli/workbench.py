@@ -51,8 +51,8 @@ def workbench_cli(
         if label.strip():
             store.add_class(label, given=True)
     echo(f"{store.add_texts(new, seed=seed):,} new texts in {folder}")
-    counts, runs = store.counts(), Runs(folder)
+    counts, runs = store.counts(), Runs(folder.resolve())
     if store.classes() and not counts["train"] and runs.latest() is None:
         runs.begin(LOOK)
     echo("Open this address in a browser; end with Ctrl-C:")
-    serve(folder.resolve(), port)
+    serve(runs, port)

@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from ..files.errors import DataError
 from .docs import export
-from .runs import FILE, MODEL, RUNNING, TRAIN, WHEEL, Runs
+from .runs import MODEL, RUNNING, TRAIN, WHEEL, Runs
 from .store import CHOSEN, COMING, Conflict, Store
 
 try:
@@ -82,13 +82,13 @@ class Order(Body):
     order: str
 
 
-def make_app(folder: Path, port: int) -> FastAPI:
+def make_app(runs: Runs, port: int) -> FastAPI:
     """The application.
 
-    folder (Path): Of the workbench, with its file.
+    runs (Runs): Of the workbench; what began with it is known to live.
     port (int): On which it is served: Host and Origin must name it.
     """
-    store, runs = Store(folder / FILE), Runs(folder)
+    store = Store(runs.path)
     token = store.token()
 
     def check_token(request: Request) -> None:
@@ -103,19 +103,19 @@ def make_app(folder: Path, port: int) -> FastAPI:
         app.get(f"/{name}")(_file(name))
     guarded: Dict[str, Any] = {"dependencies": [Depends(check_token)]}
     _add_reading(app, store, runs, guarded)
-    _add_writing(app, store, folder, guarded)
+    _add_writing(app, store, runs.folder, guarded)
     _add_work(app, runs, guarded)
     return app
 
 
-def serve(folder: Path, port: int) -> None:
+def serve(runs: Runs, port: int) -> None:
     """Serve a workbench until it is interrupted; its address is printed.
     RAISES (DataError): If the port is taken."""
     listening = listen(port)
     port = listening.getsockname()[1]
-    token = Store(folder / FILE).token()
+    token = Store(runs.path).token()
     print(f"http://{HOST}:{port}/#{token}", flush=True)
-    make_server(folder, port).run(sockets=[listening])
+    make_server(runs, port).run(sockets=[listening])
 
 
 def listen(port: int) -> socket.socket:
@@ -131,9 +131,9 @@ def listen(port: int) -> socket.socket:
     return listening
 
 
-def make_server(folder: Path, port: int) -> uvicorn.Server:
+def make_server(runs: Runs, port: int) -> uvicorn.Server:
     """The server of `make_app`."""
-    app = make_app(folder, port)
+    app = make_app(runs, port)
     config = uvicorn.Config(app, log_level="warning", server_header=False)
     return uvicorn.Server(config)
 

@@ -6,7 +6,7 @@ import pytest
 import spacy
 
 from spacy_entlm.workbench.docs import make_pipeline
-from spacy_entlm.workbench.runs import FILE
+from spacy_entlm.workbench.runs import FILE, Runs
 from spacy_entlm.workbench.store import NewText, Store
 
 
@@ -66,7 +66,7 @@ def serving(folder, store):
     server = pytest.importorskip("spacy_entlm.workbench.server")
     listening = server.listen(0)
     port = listening.getsockname()[1]
-    running = server.make_server(folder, port)
+    running = server.make_server(Runs(folder), port)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
     thread.start()
     yield f"http://127.0.0.1:{port}", store.token()

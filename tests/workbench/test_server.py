@@ -3,6 +3,7 @@
 import httpx
 import pytest
 
+from spacy_entlm.workbench.runs import Runs
 from spacy_entlm.workbench.store import NewText
 
 
@@ -59,7 +60,7 @@ def test_every_call_is_tried_above(folder, store):
 
     paths = {
         (method, route.path.removeprefix("/api/").replace("{number}", "1"))
-        for route in make_app(folder, 1).routes
+        for route in make_app(Runs(folder), 1).routes
         if route.path.startswith("/api/")
         for method in route.methods
     }
