@@ -28,7 +28,7 @@ TEXTS = [
     "<b>Mary</b> met <script>alert(1)</script> John .",
     "انا اسكن في برلين .",
 ]
-SECONDS = 20
+SECONDS = 90
 
 
 class Server:
@@ -119,10 +119,13 @@ def call(page, method, path, body=None):
 
 
 def show(page, number):
-    """Leave a text unanswered, so that it comes next, without marks."""
-    text = call(page, "GET", f"texts/{number}")
-    body = {"answer": "open", "marks": [], "version": text["version"]}
-    call(page, "PUT", f"texts/{number}", body)
+    """Leave one text unanswered, so that it comes next, without marks."""
+    for other in range(1, len(TEXTS) + 1):
+        text = call(page, "GET", f"texts/{other}")
+        if other == number or (text["answer"] == "open" and text["version"]):
+            answer = "open" if other == number else "ignore"
+            body = {"answer": answer, "marks": [], "version": text["version"]}
+            call(page, "PUT", f"texts/{other}", body)
     page.reload()
     page.wait_for_selector(".word")
 

@@ -13,6 +13,8 @@ const token = location.hash.slice(1);
 /** @type {any} */ let state = null;
 /** @type {any} */ let text = null;
 /** @type {Mark[]} */ let marks = [];
+// What the model proposed and the person has not touched.
+/** @type {any[]} */ let guesses = [];
 /** @type {{start: number, end: number} | null} */ let selection = null;
 let focused = 0;
 let anchor = 0;
@@ -72,7 +74,7 @@ function classMap() {
 }
 
 function refresh() {
-  if (text) showMarks(at("text"), marks, text.proposed, selection, classMap());
+  if (text) showMarks(at("text"), marks, guesses, selection, classMap());
 }
 
 /** Show a text. @param {any} next */
@@ -87,6 +89,8 @@ function show(next) {
   }
   const proposed = text.proposed.map((/** @type {any} */ p) => p.slice(0, 3));
   marks = text.marks === null ? proposed : text.marks;
+  const isSame = (/** @type {any} */ p) => marks.some((m) => m.every((x, i) => x === p[i]));
+  guesses = text.answer === "open" ? text.proposed.filter(isSame) : [];
   at("kind").textContent = kindOf(text);
   showWords(at("text"), text.words);
   at("text").querySelector(".word").tabIndex = 0;
@@ -141,6 +145,7 @@ function mark(number) {
   if (!text || !classMap().has(number)) return;
   const { start, end } = selection || { start: focused, end: focused + 1 };
   selection = null;
+  guesses = /** @type {any} */ (without)(guesses, start, end);
   change(withMark(marks, start, end, number));
 }
 
@@ -310,7 +315,8 @@ function makeButton(words, kind, onClick) {
 
 function showClasses() {
   const buttons = state.classes.map((/** @type {any} */ row, /** @type {number} */ i) => {
-    const button = makeButton(row.name, `c${(row.id - 1) % N_COLORS}`, () => mark(row.id));
+    const choose = () => (mark(row.id), focusWord(focused)); // Enter then accepts
+    const button = makeButton(row.name, `c${(row.id - 1) % N_COLORS}`, choose);
     button.title = "Double click, or F2: another name";
     const rename = () =>
       askName(row.name, (name) => call("PUT", `classes/${row.id}`, { name }));
