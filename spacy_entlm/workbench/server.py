@@ -24,7 +24,7 @@ try:
     from pydantic import BaseModel, ConfigDict, Field, StrictInt
 except ImportError as error:  # pragma: no cover
     raise ImportError(
-        "The workbench needs FastAPI and uvicorn: pip install 'spacy-entlm[workbench]'"
+        "The workbench needs FastAPI: pip install '.[workbench]' in the clone"
     ) from error
 
 HOST = "127.0.0.1"

@@ -62,8 +62,9 @@ def idle(monkeypatch):
 @pytest.fixture
 def serving(folder, store):
     """Gives the address of a server of the store, and its token."""
-    pytest.importorskip("fastapi")
-    server = pytest.importorskip("spacy_entlm.workbench.server")
+    pytest.importorskip("fastapi", reason="needs the extra `workbench`")
+    from spacy_entlm.workbench import server
+
     listening = server.listen(0)
     port = listening.getsockname()[1]
     running = server.make_server(Runs(folder), port)

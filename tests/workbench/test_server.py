@@ -6,6 +6,8 @@ import pytest
 from spacy_entlm.workbench.runs import Runs
 from spacy_entlm.workbench.store import NewText
 
+pytest.importorskip("fastapi", reason="needs the extra `workbench`")
+
 
 @pytest.fixture
 def client(serving):
@@ -101,7 +103,8 @@ def test_the_page_itself_may_call(client, serving):
 
 
 def test_it_listens_on_this_machine_alone(folder):
-    server = pytest.importorskip("spacy_entlm.workbench.server")
+    from spacy_entlm.workbench import server
+
     listening = server.listen(0)
     assert listening.getsockname()[0] == "127.0.0.1"
     listening.close()

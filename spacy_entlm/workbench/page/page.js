@@ -355,7 +355,8 @@ async function look() {
 async function poll() {
   await queue(async () => {
     // What the new model proposes is shown where nothing was marked yet.
-    if ((await look()) && text && text.marks === null && !text.version) {
+    const isUntouched = () => text && !text.version && selection === null;
+    if ((await look()) && isUntouched()) {
       show(await call("GET", `next`));
     } else if (text === null) show(await call("GET", "next"));
   });
