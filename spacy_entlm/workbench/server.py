@@ -125,6 +125,7 @@ def listen(port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HOST, port))
+        listening.listen()  # whoever opens the printed address at once is not refused
     except OSError as error:
         problem = f"cannot listen on port {port} ({error.strerror}): choose another"
         raise DataError(problem) from error

@@ -27,6 +27,8 @@ TEXTS = [
     "Peter left Rome for London .",
     "<b>Mary</b> met <script>alert(1)</script> John .",
     "انا اسكن في برلين .",
+    # So that there is always something to show.
+    *(f"Maria Lopez moved to Madrid in {year} ." for year in range(2000, 2008)),
 ]
 SECONDS = 90
 
@@ -105,8 +107,8 @@ def wait_until(check):
 
 def marked(page):
     """Words and classes of the marks that are shown."""
-    names = page.locator(".word[aria-label*=', ']")
-    return [name.get_attribute("aria-label") for name in names.all()]
+    words = page.locator(".word[aria-label*=', ']")
+    return words.evaluate_all("words => words.map(word => word.ariaLabel)")
 
 
 def call(page, method, path, body=None):
@@ -120,7 +122,7 @@ def call(page, method, path, body=None):
 
 def show(page, number):
     """Leave one text unanswered, so that it comes next, without marks."""
-    for other in range(1, len(TEXTS) + 1):
+    for other in range(1, 6):
         text = call(page, "GET", f"texts/{other}")
         if other == number or (text["answer"] == "open" and text["version"]):
             answer = "open" if other == number else "ignore"

@@ -89,8 +89,7 @@ function show(next) {
   }
   const proposed = text.proposed.map((/** @type {any} */ p) => p.slice(0, 3));
   marks = text.marks === null ? proposed : text.marks;
-  const isSame = (/** @type {any} */ p) => marks.some((m) => m.every((x, i) => x === p[i]));
-  guesses = text.answer === "open" ? text.proposed.filter(isSame) : [];
+  guesses = text.marks === null ? text.proposed : [];
   at("kind").textContent = kindOf(text);
   showWords(at("text"), text.words);
   at("text").querySelector(".word").tabIndex = 0;
@@ -140,9 +139,11 @@ function change(changed) {
   save("open");
 }
 
-/** Mark what is selected, or the word that has the focus. @param {number} number */
+/** Mark what is selected, or the word with the focus. @param {number} number */
 function mark(number) {
   if (!text || !classMap().has(number)) return;
+  const isThere = selection || at("text").contains(document.activeElement);
+  if (!isThere) return say("Choose words first");
   const { start, end } = selection || { start: focused, end: focused + 1 };
   selection = null;
   guesses = /** @type {any} */ (without)(guesses, start, end);
@@ -315,7 +316,10 @@ function makeButton(words, kind, onClick) {
 
 function showClasses() {
   const buttons = state.classes.map((/** @type {any} */ row, /** @type {number} */ i) => {
-    const choose = () => (mark(row.id), focusWord(focused)); // Enter then accepts
+    const choose = () => {
+      mark(row.id);
+      if (text) focusWord(focused); // Enter then accepts
+    };
     const button = makeButton(row.name, `c${(row.id - 1) % N_COLORS}`, choose);
     button.title = "Double click, or F2: another name";
     const rename = () =>
