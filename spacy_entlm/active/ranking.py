@@ -14,7 +14,7 @@ from ..training.adaptation import only_entlm
 from .signals import class_weights, density, directions, read_signals
 
 # Shares of what a text is chosen for: doubt, expected entities of rare classes, and
-# many others like it (project/benchmarks/RESULTS.md says how they were chosen).
+# many others like it (project/benchmarks/RESULTS.md: what they bring).
 WEIGHTS = {"doubt": 0.4, "rare": 0.4, "density": 0.2}
 # What likeness to a text that is chosen already takes away, times their cosine.
 LIKENESS = 0.5
