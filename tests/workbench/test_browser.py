@@ -293,7 +293,7 @@ def test_a_killed_training_is_seen_and_started_again(page, server):
     page.keyboard.press("t")
     page.locator("#progress").wait_for(state="visible")
     found = subprocess.run(
-        ["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True
+        ["ps", "-eww", "-o", "pid,args"], capture_output=True, text=True, check=True
     )
     own = str((server.folder / "wb").resolve())
     pids = [x.split()[0] for x in found.stdout.splitlines() if f"worker {own} " in x]
