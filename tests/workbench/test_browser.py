@@ -30,7 +30,7 @@ TEXTS = [
     # So that there is always something to show.
     *(f"Maria Lopez moved to Madrid in {year} ." for year in range(2000, 2008)),
 ]
-SECONDS = 90
+SECONDS = 240
 
 
 class Server:
