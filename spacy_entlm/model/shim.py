@@ -191,7 +191,7 @@ class MaskedLMShim(PyTorchShim):
 
     def _choose_sparse_embeddings(self) -> None:
         """Let input embeddings that are the output matrix, too, add the rows that were
-        read to its gradient in place of a whole matrix (docs/architecture.md)."""
+        read to its gradient in place of a whole matrix (benchmarks/RESULTS.md)."""
         if self._model is None:
             return
         embeddings = self._model.masked_lm.body.get_input_embeddings()

@@ -18,7 +18,7 @@ NO_TARGET = -2
 # A word's own piece must win by more than rounding.
 MARGIN = 1e-3
 # Words that are scored at once, against so many rows of the vocabulary on a CPU: with
-# half the words, or all rows, it takes half as long again (docs/architecture.md).
+# half the words, or all rows, it takes half as long again (benchmarks/RESULTS.md).
 BLOCK_WORDS = 512
 CPU_CHUNK_ROWS = 1024
 

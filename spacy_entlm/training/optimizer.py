@@ -11,7 +11,7 @@ Key = Tuple[int, str]
 
 class FusedAdam(Optimizer):
     """Thinc's optimizer; on a CPU the step is that of `torch.optim.Adam(fused=True)`,
-    which goes through the weights once (docs/architecture.md). With L2, clipping of
+    which goes through the weights once (benchmarks/RESULTS.md). With L2, clipping of
     single parameters, or arrays that PyTorch cannot share, it is Thinc's own."""
 
     # PyTorch's optimizer of each parameter: its state is there.

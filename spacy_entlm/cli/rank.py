@@ -1,0 +1,66 @@
+"""The command `rank`: which texts to annotate next."""
+
+from pathlib import Path
+from typing import Any, Dict, Optional
+
+import spacy
+from spacy.cli._util import setup_gpu
+from spacy.tokens import Doc
+
+from ..active import Ranked, rank
+from ..active.ranking import MAX_TEXTS
+from ..corpus.prodigy import annotated_entry
+from ..corpus.readers import read_docs
+from ..corpus.texts import check_text_files, read_texts
+from ..files.errors import DataError
+from ..files.file import check_extension, check_output, write_file
+from ..files.json_lines import dump_line
+from ._options import GPU_ID, OVERWRITE, arg, command, opt
+from ._util import echo
+
+_TEXTS = "Lines of text (.txt) or JSON lines (.jsonl), packed (.xz .gz) or not, .spacy"
+
+
+@command("rank")
+def rank_cli(
+    pipeline: str = arg("PIPELINE", "Folder or package of a pipeline"),
+    texts: Path = arg("TEXTS", _TEXTS),
+    out: Path = arg("OUT", "JSON lines (.jsonl), as Prodigy and others read them"),
+    n: int = opt(25, "Texts to write", min=1),
+    annotated: Optional[Path] = opt(None, "What is annotated already, in any form"),
+    max_texts: int = opt(MAX_TEXTS, "Of more texts as many are drawn", min=1),
+    seed: int = opt(0, "The same seed, the same order", min=0),
+    gpu_id: int = GPU_ID,
+    overwrite: bool = OVERWRITE,
+) -> None:
+    """Write the texts from whose annotation the pipeline would learn most.
+
+    These are texts where it is unsure, with classes that have few examples, and like
+    many others, but not like each other. A line has the text, its words, the entities
+    that the pipeline finds, and in "meta" why it was chosen.
+
+    \b
+    Example:
+      python -m spacy entlm rank my_model texts.txt next.jsonl --n 25
+    """
+    check_text_files([texts])
+    check_extension(out, (".jsonl",))
+    check_output(out, source=texts, overwrite=overwrite)
+    setup_gpu(gpu_id, silent=True)
+    nlp = spacy.load(pipeline)
+    known = [] if annotated is None else read_docs(annotated, nlp)[0]
+    done = {doc.text for doc in known}
+    lines = [text for text in read_texts([texts]) if text not in done]
+    if not lines:
+        raise DataError("holds no text that is not annotated yet", path=texts)
+    chosen = rank(nlp, lines, n=n, annotated=known, max_texts=max_texts, seed=seed)
+    with write_file(out) as temporary:
+        found = nlp.pipe(lines[one.index] for one in chosen)
+        rows = (dump_line(_entry(doc, one)) for doc, one in zip(found, chosen))
+        temporary.write_bytes(b"".join(rows))
+    echo(f"{len(chosen):,} of {len(lines):,} texts", f"Wrote {out}")
+
+
+def _entry(doc: Doc, one: Ranked) -> Dict[str, Any]:
+    meta: Dict[str, Any] = {"score": one.score, **one.reasons, "rarest": one.rarest}
+    return {**annotated_entry(doc), "meta": meta}

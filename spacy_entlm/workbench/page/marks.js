@@ -1,0 +1,89 @@
+// Marks of a text: what a change makes of them, and how words show them.
+
+/** @typedef {[number, number, number]} Mark first word, end, number of the class */
+/** @typedef {[number, number, number, number]} Proposal a mark and its confidence */
+
+/**
+ * Mark some words; what overlaps them goes.
+ * @param {Mark[]} marks @param {number} start @param {number} end
+ * @param {number} number of the class @returns {Mark[]}
+ */
+export function withMark(marks, start, end, number) {
+  /** @type {Mark} */
+  const mark = [start, end, number];
+  return [...without(marks, start, end), mark].sort((a, b) => a[0] - b[0]);
+}
+
+/**
+ * Take marks away that overlap some words.
+ * @param {Mark[]} marks @param {number} start @param {number} end
+ * @returns {Mark[]}
+ */
+export function without(marks, start, end) {
+  return marks.filter(([first, last]) => last <= start || first >= end);
+}
+
+/**
+ * The mark that holds a word.
+ * @param {Mark[]} marks @param {number} word @returns {Mark | undefined}
+ */
+export function markAt(marks, word) {
+  return marks.find(([start, end]) => start <= word && word < end);
+}
+
+/**
+ * Make an element of each word, in place of what is there.
+ * @param {HTMLElement} place @param {[string, boolean][]} words
+ */
+export function showWords(place, words) {
+  const parts = words.flatMap(([text, blank], i) => {
+    const word = document.createElement("span");
+    word.className = "word";
+    word.textContent = text;
+    word.dataset.word = String(i);
+    word.setAttribute("role", "option");
+    word.tabIndex = -1;
+    const gap = document.createElement("span");
+    gap.className = "gap";
+    gap.dataset.gap = String(i);
+    gap.textContent = blank ? " " : "";
+    return [word, gap];
+  });
+  place.replaceChildren(...parts);
+}
+
+/**
+ * Show marks and the selection on the words that are there.
+ * @param {HTMLElement} place @param {Mark[]} marks @param {Proposal[]} proposed
+ * @param {{start: number, end: number} | null} selection
+ * @param {Map<number, {name: string, color: number}>} classes
+ */
+export function showMarks(place, marks, proposed, selection, classes) {
+  for (const word of place.querySelectorAll(".word")) {
+    const element = /** @type {HTMLElement} */ (word);
+    const i = Number(element.dataset.word);
+    const gap = /** @type {HTMLElement} */ (element.nextElementSibling);
+    const mark = markAt(marks, i);
+    const known = mark && classes.get(mark[2]);
+    const isChosen = selection !== null && selection.start <= i && i < selection.end;
+    const same = mark && proposed.find((p) => mark.every((x, at) => x === p[at]));
+    const strength = same ? `${Math.round(25 + 75 * same[3])}%` : "100%";
+    for (const part of [element, gap]) {
+      part.className = part === element ? "word" : "gap";
+      const isInside = mark && (part === element || i + 1 < mark[1]);
+      if (isInside) part.classList.add("marked", `c${known ? known.color : 0}`);
+      if (isInside) part.classList.toggle("guess", same !== undefined);
+      if (isChosen && (part === element || i + 1 < selection.end)) {
+        part.classList.add("chosen");
+      }
+      part.style.setProperty("--strength", strength);
+    }
+    if (mark && mark[0] === i) element.classList.add("first");
+    if (mark && mark[1] === i + 1) element.classList.add("last");
+    element.dataset.label = mark && mark[1] === i + 1 && known ? known.name : "";
+    const percent = same ? `, ${Math.round(100 * same[3])} percent sure` : "";
+    const name = known ? `, ${known.name}${percent}` : "";
+    element.setAttribute("aria-label", `${element.textContent}${name}`);
+    element.setAttribute("aria-selected", String(isChosen));
+  }
+}

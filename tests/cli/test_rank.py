@@ -1,0 +1,69 @@
+"""The command `rank`: the next texts, pre-marked, for an annotation tool."""
+
+import json
+from pathlib import Path
+
+import pytest
+import spacy
+from typer.testing import CliRunner
+
+from spacy_entlm.cli import entlm_cli
+from spacy_entlm.corpus.readers import read_docs
+
+
+@pytest.fixture
+def rank(trained_folder, texts, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("in.txt").write_text("\n\n".join(texts) + "\n", encoding="utf8")
+
+    def rank(*args):
+        args = ["rank", str(trained_folder), *map(str, args)]
+        return CliRunner().invoke(entlm_cli, args)
+
+    return rank
+
+
+def read(path):
+    return [json.loads(x) for x in Path(path).read_text(encoding="utf8").splitlines()]
+
+
+def test_lines_have_words_spans_and_reasons(rank, trained, texts):
+    result = rank("in.txt", "next.jsonl", "--n", 3)
+    assert result.exit_code == 0, result.stderr
+    found = read("next.jsonl")
+    assert len(found) == 3
+    for entry in found:
+        assert entry["text"] in texts
+        assert set(entry["meta"]) == {
+            *("score", "doubt", "rare", "density", "likeness", "rarest")
+        }
+        doc = trained(entry["text"])
+        for token, span in zip(doc, entry["tokens"]):
+            assert entry["text"][span["start"] : span["end"]] == token.text
+            assert span["ws"] == bool(token.whitespace_)
+        assert [
+            (s["start"], s["end"], s["label"], s["token_start"], s["token_end"])
+            for s in entry["spans"]
+        ] == [
+            (e.start_char, e.end_char, e.label_, e.start, e.end - 1) for e in doc.ents
+        ]
+    docs, _ = read_docs(Path("next.jsonl"), spacy.blank("xx"))
+    assert [doc.text for doc in docs] == [entry["text"] for entry in found]
+
+
+def test_what_is_annotated_is_not_written_again(rank, texts):
+    assert rank("in.txt", "next.jsonl", "--n", 4).exit_code == 0
+    result = rank("in.txt", "more.jsonl", "--n", 99, "--annotated", "next.jsonl")
+    assert result.exit_code == 0, result.stderr
+    first, more = ([e["text"] for e in read(f"{x}.jsonl")] for x in ("next", "more"))
+    assert sorted([*first, *more]) == sorted(texts)
+    result = rank("next.jsonl", "none.jsonl", "--annotated", "next.jsonl")
+    assert result.exit_code == 1 and "not annotated yet" in result.stderr
+
+
+def test_output_is_not_overwritten_and_named_well(rank):
+    Path("next.jsonl").write_text("mine")
+    result = rank("in.txt", "next.jsonl")
+    assert result.exit_code == 1 and "--overwrite" in result.stderr
+    assert Path("next.jsonl").read_text() == "mine"
+    assert "end its name in" in rank("in.txt", "next.json").stderr

@@ -1,0 +1,96 @@
+"""The command `workbench`: what it makes of its arguments before it serves."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from spacy_entlm.cli import entlm_cli
+from spacy_entlm.workbench.store import Store
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """The workbenches that would have been served; no process works for them."""
+    pytest.importorskip("fastapi", reason="needs the extra `workbench`")
+    from spacy_entlm.workbench import server
+
+    served = []
+    monkeypatch.setattr(server, "serve", lambda runs, port: served.append((runs, port)))
+    monkeypatch.setattr(
+        "spacy_entlm.workbench.runs.Runs.begin", lambda self, kind: served.append(kind)
+    )
+    return served
+
+
+@pytest.fixture
+def workbench(served, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("texts.txt").write_text("Anna sleeps.\nIt rains.\n", encoding="utf8")
+
+    def run(*args):
+        args = ["workbench", *map(str, args), "--lang", "xx"]
+        return CliRunner().invoke(entlm_cli, args)
+
+    return run
+
+
+def test_a_new_workbench_has_texts_and_classes_and_looks_first(workbench, served):
+    result = workbench("texts.txt", "wb", "--labels", "PER, LOC", "--port", 0)
+    assert result.exit_code == 0, result.stderr
+    assert "2 new texts" in result.stdout
+    store = Store(Path("wb", "workbench.sqlite"))
+    assert [row["name"] for row in store.classes()] == ["PER", "LOC"]
+    assert store.counts()["texts"] == 2
+    look, (runs, port) = served
+    assert (look, runs.folder, port) == ("look", Path("wb").resolve(), 0)
+
+
+def test_the_same_command_comes_back_and_adds_what_is_new(workbench):
+    workbench("texts.txt", "wb", "--labels", "PER")
+    Path("texts.txt").write_text("Anna sleeps.\nMore.\n", encoding="utf8")
+    result = workbench("texts.txt", "wb", "--labels", "PER,ORG")
+    assert "1 new texts" in result.stdout
+    store = Store(Path("wb", "workbench.sqlite"))
+    assert [row["name"] for row in store.classes()] == ["PER", "ORG"]
+    assert store.counts()["texts"] == 3
+
+
+def test_a_folder_of_data_brings_its_marks(workbench):
+    Path("data").mkdir()
+    Path("data", "train.txt").write_text("[Anna](PER) sleeps.\n", encoding="utf8")
+    Path("data", "unlabeled.txt").write_text("It rains.\n", encoding="utf8")
+    assert workbench("data", "wb").exit_code == 0
+    store = Store(Path("wb", "workbench.sqlite"))
+    assert store.answered()[0]["marks"] == [[0, 1, 1]]
+    assert store.counts()["texts"] == 2
+
+
+@pytest.mark.parametrize(
+    "args, text",
+    [
+        (["none.txt", "wb"], "no such file"),
+        (["texts.txt", "full"], "is not empty"),
+        (["empty.txt", "wb"], "holds no text"),
+        (["empty", "wb"], "has no train"),
+        (["texts.txt", "wb", "--labels", "O"], "is no class"),
+    ],
+)
+def test_bad_arguments_are_one_line(workbench, served, args, text):
+    Path("full").mkdir()
+    Path("full", "mine").write_text("mine")
+    Path("empty").mkdir()
+    Path("empty.txt").write_text("\n")
+    result = workbench(*args)
+    assert result.exit_code == 1 and text in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert not served
+
+
+def test_without_the_extra_it_is_named(workbench, monkeypatch):
+    monkeypatch.delitem(sys.modules, "spacy_entlm.workbench.server")
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    result = workbench("texts.txt", "wb")
+    assert result.exit_code == 1 and "[workbench]" in result.stderr
+    assert not Path("wb").exists()

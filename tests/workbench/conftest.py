@@ -1,0 +1,76 @@
+"""Workbenches of a few texts, and servers of them."""
+
+import threading
+
+import pytest
+import spacy
+
+from spacy_entlm.workbench.docs import make_pipeline
+from spacy_entlm.workbench.runs import FILE, Runs
+from spacy_entlm.workbench.store import NewText, Store
+
+
+def new_texts(texts, **settings):
+    docs = [make_pipeline("xx").make_doc(text) for text in texts]
+    words = [[(t.text, bool(t.whitespace_)) for t in doc] for doc in docs]
+    return [NewText(one, **settings) for one in words]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path
+
+
+@pytest.fixture
+def store(folder, texts):
+    """A store of the annotated texts, none of them for the test, with three classes:
+    PER 1, LOC 2, ORG 3."""
+    store = Store(folder / FILE)
+    for label in ("PER", "LOC", "ORG"):
+        store.add_class(label, given=True)
+    store.setting("lang", "xx")
+    store.add_texts(new_texts(texts, is_test=False))
+    return store
+
+
+@pytest.fixture
+def gold(annotated):
+    """Marks of a text, by its words, as a person would make them."""
+    nlp, numbers = spacy.blank("xx"), {"PER": 1, "LOC": 2, "ORG": 3}
+    known = {}
+    for text, annotation in annotated:
+        doc = nlp.make_doc(text)
+        spans = [doc.char_span(*place) for place in annotation["entities"]]
+        known[text] = [[s.start, s.end, numbers[s.label_]] for s in spans]
+    return lambda one: known["".join(w + " " * blank for w, blank in one["words"])]
+
+
+@pytest.fixture
+def idle(monkeypatch):
+    """Runs begin, and no process does their work."""
+
+    class Process:
+        def __init__(self, line, **settings):
+            self.line = line
+
+        def poll(self):
+            return 0
+
+    monkeypatch.setattr("spacy_entlm.workbench.runs.subprocess.Popen", Process)
+
+
+@pytest.fixture
+def serving(folder, store):
+    """Gives the address of a server of the store, and its token."""
+    pytest.importorskip("fastapi", reason="needs the extra `workbench`")
+    from spacy_entlm.workbench import server
+
+    listening = server.listen(0)
+    port = listening.getsockname()[1]
+    running = server.make_server(Runs(folder), port)
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
+    thread.start()
+    yield f"http://127.0.0.1:{port}", store.token()
+    running.should_exit = True
+    thread.join(20)
+    listening.close()

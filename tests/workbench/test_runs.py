@@ -1,0 +1,115 @@
+"""Work in the background: one run at a time, and what is left of a killed one."""
+
+import json
+
+import pytest
+import spacy
+from filelock import FileLock
+
+from spacy_entlm.corpus.readers import read_docs
+from spacy_entlm.workbench.docs import export, read_any
+from spacy_entlm.workbench.runs import LOOK, TRAIN, Runs
+from spacy_entlm.workbench.store import ACCEPT, IGNORE, NewText, Store
+from spacy_entlm.workbench.worker import main
+
+
+@pytest.fixture
+def runs(folder, store, bert, idle):
+    store.setting("backbone", str(bert))
+    return Runs(folder)
+
+
+def accept(store, gold, *numbers):
+    for number in numbers:
+        text = store.text(number)
+        store.answer(number, ACCEPT, gold(text), text["version"])
+
+
+def test_a_training_saves_a_model_and_proposes(runs, store, gold, folder):
+    accept(store, gold, *range(1, 9))
+    number = runs.begin(TRAIN)
+    main(folder, number)
+    run = runs.latest()
+    assert (run["state"], run["n_examples"], run["done"]) == ("done", 8, 0.7)
+    assert spacy.load(folder / "model").get_pipe("entlm_ner").labels
+    assert store.unanswered()[0]["id"] == 9
+    assert store.text(9)["reasons"]["doubt"] >= 0
+    assert runs.trained() == [run]
+    assert run["scores"] == {"n_test": 0, "mistakes": []}
+
+
+def test_figures_are_those_of_the_test_part(runs, store, folder, annotated, gold):
+    accept(store, gold, *range(1, 9))
+    words = [(word, True) for word in ["Nobody", "met", "Mary", "yesterday"]]
+    store.add_texts([NewText(words, [(2, 3, "PER")], True)])
+    main(folder, runs.begin(TRAIN))
+    scores = runs.latest()["scores"]
+    assert scores["n_test"] == 1
+    assert 0 <= scores["f1"]["value"] <= 100 and scores["f1"]["low"] is None
+    (number,) = (x["id"] for x in store.answered() if x["is_test"])
+    wrong = scores["f1"]["value"] < 100
+    assert bool(scores["mistakes"]) == wrong == (number in store.doubtful())
+
+
+def test_only_one_run_at_a_time(runs, folder):
+    with FileLock(folder / ".run.lock"):
+        first = runs.begin(TRAIN)
+        assert Runs(folder).begin(TRAIN) is None
+        assert runs.latest()["id"] == first
+
+
+def test_a_killed_run_is_seen_and_can_be_started_again(runs, folder, store, gold):
+    first = runs.begin(TRAIN)
+    again = Runs(folder)  # after a restart
+    again.find_killed()
+    assert again.latest()["state"] == "killed"
+    accept(store, gold, 1)
+    main(folder, first)  # it comes to life too late, and does nothing
+    assert again.latest()["state"] == "killed" and not (folder / "model").exists()
+    assert again.begin(TRAIN) == first + 1
+
+
+def test_a_failed_run_says_why_in_one_line(runs, folder):
+    number = runs.begin(TRAIN)
+    with pytest.raises(ValueError):
+        main(folder, number)
+    run = runs.latest()
+    assert run["state"] == "failed" and run["message"].startswith("Nothing is marked")
+    number = runs.begin(LOOK)  # names of classes that this backbone has no words for
+    with pytest.raises(ValueError):
+        main(folder, number)
+    assert "\n" not in runs.latest()["message"]
+
+
+def test_export_is_what_was_marked(store, folder, gold, annotated):
+    accept(store, gold, 1, 2, 3)
+    store.answer(4, IGNORE, [], 0)
+    store.rename_class(1, "PERSON")
+    words = [(word, True) for word in ["Mary", "in", "Rome"]]
+    store.add_texts([NewText(words, [(0, 1, "PERSON"), (2, 3, "LOC")], True)])
+    names = export(store, folder / "data")
+    assert names == ["train.jsonl", "test.jsonl", "unlabeled.jsonl"]
+    docs, report = read_docs(folder / "data" / "train.jsonl", spacy.blank("xx"))
+    assert [
+        (doc.text, [(e.start_char, e.end_char, e.label_) for e in doc.ents])
+        for doc in docs
+    ] == [
+        (text, [(s, e, x.replace("PER", "PERSON")) for s, e, x in gold["entities"]])
+        for text, gold in annotated[:3]
+    ]
+    assert not report.problems() or "not accepted" in report.problems()[0]
+    lines = (folder / "data" / "train.jsonl").read_text(encoding="utf8").splitlines()
+    assert [json.loads(x)["answer"] for x in lines] == ["accept"] * 3 + ["ignore"]
+    # A workbench takes it back.
+    other = Store(folder / "other")
+    other.add_texts(read_any(folder / "data", spacy.blank("xx")))
+    assert other.counts()["train"] == 3 and other.counts()["test"] == 1
+    assert other.counts()["texts"] == 3 + 1 + len(store.unanswered())
+
+
+def test_long_texts_are_split_at_sentences(tmp_path):
+    path = tmp_path / "long.txt"
+    path.write_text("Anna sleeps. " * 40 + "\n\nShort one.\n", encoding="utf8")
+    texts = list(read_any(path, spacy.blank("xx")))
+    joined = ["".join(w + " " * blank for w, blank in text.words) for text in texts]
+    assert set(joined) == {"Anna sleeps.", "Short one."} and len(joined) == 41
