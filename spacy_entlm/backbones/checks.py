@@ -1,4 +1,4 @@
-"""What is looked at in a model before its weights are read: it may come from anybody."""
+"""What is looked at in a model before its weights are read: anybody may have made it."""
 
 import math
 import re

@@ -4,8 +4,6 @@ nothing outside of the folder is touched."""
 import json
 import os
 import shutil
-import signal
-from contextlib import contextmanager
 
 import pytest
 import spacy
@@ -40,22 +38,6 @@ AUTO_MAP = {
 }
 
 
-@contextmanager
-def at_most(seconds):
-    """Stop what waits or works for ever."""
-
-    def stop(*args):
-        raise TimeoutError(f"no end after {seconds} seconds")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def change_json(path, **values):
     data = json.loads(path.read_text(encoding="utf8"))
     path.write_text(json.dumps({**data, **values}), encoding="utf8")
@@ -80,7 +62,7 @@ def model(folder):
 
 
 @pytest.fixture
-def refused(folder):
+def refused(folder, at_most):
     """Checks that loading gives one line, not too long, that says where and what."""
 
     def check(message, **config):
@@ -399,6 +381,6 @@ def test_learn_rate_that_is_none_is_refused(broken):
         srsly.msgpack_dumps({"a\0b": b""}),
     ],
 )
-def test_bytes_that_are_no_component_are_refused(trained, data):
+def test_bytes_that_are_no_component_are_refused(trained, data, at_most):
     with pytest.raises(ValueError), at_most(30):
         trained.get_pipe(NAME).from_bytes(data)
