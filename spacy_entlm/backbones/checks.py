@@ -1,4 +1,4 @@
-"""What is looked at in a model before its weights are read: anybody may have made it."""
+"""What is looked at in a model from anybody before its weights are read."""
 
 import math
 import re

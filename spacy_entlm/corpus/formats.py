@@ -1,7 +1,7 @@
 """Which of the supported formats a file has."""
 
-from pathlib import Path
 from itertools import chain, islice
+from pathlib import Path
 from typing import Iterable, Mapping, Optional, Sequence
 
 from ..files.errors import DataError

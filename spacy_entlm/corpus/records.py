@@ -117,8 +117,8 @@ def _check_columns(rows: Sequence[Row], path: Path) -> None:
         if len(columns) != len(first):
             raise DataError(
                 f"{len(columns)} column(s) where line {first_number} has {len(first)}: "
-                f"{' '.join(columns)!r:.100}. Give every line the same columns, and put a "
-                "blank line between sentences",
+                f"{' '.join(columns)!r:.100}. Give every line the same columns, and put "
+                "a blank line between sentences",
                 path=path,
                 line=number,
             )
@@ -163,8 +163,8 @@ def _parse_entry(entry: dict[str, Any], number: int) -> tuple[Record, str]:
         spans = [_parse_span(span, text) for span in entry.get(key) or []]
         return TextRecord(text, spans, number), key
     raise ValueError(
-        f'no "text" that is a string or a list of words (keys: {list(entry)!s:.100}): write '
-        '{"text": [words], "label": [tags]} or {"text": "...", "spans": [...]}'
+        f'no "text" that is a string or a list of words (keys: {list(entry)!s:.100}): '
+        'write {"text": [words], "label": [tags]} or {"text": "...", "spans": [...]}'
     )
 
 
@@ -198,8 +198,8 @@ def _parse_span(span: Any, text: str) -> CharSpan:
     # type() and not isinstance(): true and false are no offsets.
     if type(start) is not int or type(end) is not int or not isinstance(label, str):
         raise ValueError(
-            f'span {span!r:.100} needs whole numbers "start" and "end" and a "label" that '
-            "is a string: write an object of these, or a list"
+            f'span {span!r:.100} needs whole numbers "start" and "end" and a "label" '
+            "that is a string: write an object of these, or a list"
         )
     if not 0 <= start < end <= len(text):
         raise ValueError(
@@ -246,8 +246,8 @@ def _unmarked(text: str) -> str:
     # A slip in the markup would otherwise turn into words of the text.
     if "](" in text:
         raise ValueError(
-            f"markup not understood in {text.strip()!r:.100}: write [words](LABEL), the "
-            "label in letters, digits, '-' and '_', with no bracket inside a bracket"
+            f"markup not understood in {text.strip()!r:.100}: write [words](LABEL), "
+            "the label in letters, digits, '-' and '_', with no bracket inside a bracket"
         )
     return text
 

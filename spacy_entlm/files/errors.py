@@ -4,7 +4,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator, Optional
 
-
 # Of a message: a value in it may be a line of a gigabyte.
 MOST_CHARACTERS = 1000
 

@@ -98,9 +98,9 @@ def label_word_pieces(
         known = list(filter(None, ids.values()))
         if not known:
             raise LabelWordError(
-                f"Label {label!r:.100} has no usable label word (given: {words!r:.100}). Name "
-                f"words that the model's vocabulary knows, for instance in "
-                f"[initialize.components.entlm_ner] label_words."
+                f"Label {label!r:.100} has no usable label word (given: "
+                f"{words!r:.100}). Name words that the model's vocabulary knows, for "
+                f"instance in [initialize.components.entlm_ner] label_words."
             )
         pieces[label] = [list(own) for own in dict.fromkeys(map(tuple, known))]
     if several:

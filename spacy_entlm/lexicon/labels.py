@@ -42,8 +42,8 @@ def _parse_pairs(value: str) -> dict[str, str]:
         type_, equals, label = pair.partition("=")
         if not equals or not type_:
             raise DataError(
-                f"{pair!r:.100} is no pair of a label map: write TYPE=LABEL, eg PERSON=PER, "
-                "or name a .json file"
+                f"{pair!r:.100} is no pair of a label map: write TYPE=LABEL, eg "
+                "PERSON=PER, or name a .json file"
             )
         pairs[type_] = label
     return pairs
