@@ -117,8 +117,8 @@ def _check_columns(rows: Sequence[Row], path: Path) -> None:
         if len(columns) != len(first):
             raise DataError(
                 f"{len(columns)} column(s) where line {first_number} has {len(first)}: "
-                f"{' '.join(columns)!r:.100}. Give every line the same columns, and put "
-                "a blank line between sentences",
+                f"{' '.join(columns)!r:.100}. Give every line the same columns, and "
+                "put a blank line between sentences",
                 path=path,
                 line=number,
             )
@@ -246,8 +246,8 @@ def _unmarked(text: str) -> str:
     # A slip in the markup would otherwise turn into words of the text.
     if "](" in text:
         raise ValueError(
-            f"markup not understood in {text.strip()!r:.100}: write [words](LABEL), "
-            "the label in letters, digits, '-' and '_', with no bracket inside a bracket"
+            f"markup not understood in {text.strip()!r:.100}: write [words](LABEL), the"
+            " label in letters, digits, '-' and '_', with no bracket inside a bracket"
         )
     return text
 
