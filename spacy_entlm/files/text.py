@@ -84,14 +84,11 @@ def read_lines(path: Path, *, longest: Optional[int] = None) -> Iterator[Line]:
             marked = file_.read(2) in _UTF16_MARKS
         form = ("utf-16", "strict") if marked else ("utf-8-sig", "surrogateescape")
         with TextIOWrapper(open_packed(path, "rb"), *form) as text:
-            for number, line in _split(text, longest):
+            for number, line in _split(text, longest, path):
                 if found := _NO_UTF8.search(line):
                     offset = len(line[: found.start()].encode())
                     byte = f"byte {ord(found[0]) - 0xDC00:#04x} at offset {offset}"
                     problem = f"not UTF-8: {byte} of the line. Save the file as UTF-8"
-                    raise DataError(problem, path=path, line=number)
-                if longest is None and len(line) > MAX_LINE_CHARS:
-                    problem = f"has more than {MAX_LINE_CHARS:,} characters: divide it"
                     raise DataError(problem, path=path, line=number)
                 yield number, line
     except UnicodeDecodeError as error:
@@ -108,7 +105,7 @@ def open_packed(path: Path, mode: str = "wb") -> IO[bytes]:
     return PACKED.get(path.suffix.lower(), open)(path, mode)
 
 
-def _split(text: TextIOWrapper, longest: Optional[int]) -> Iterator[Line]:
+def _split(text: TextIOWrapper, longest: Optional[int], path: Path) -> Iterator[Line]:
     number, rest = 1, ""
     # One more than is allowed tells that a line is too long.
     limit = MAX_LINE_CHARS + 1 if longest is None else longest
@@ -120,7 +117,8 @@ def _split(text: TextIOWrapper, longest: Optional[int]) -> Iterator[Line]:
         elif len(line) < limit:
             rest = line
         elif longest is None:
-            yield number, line
+            problem = f"has more than {MAX_LINE_CHARS:,} characters: divide it"
+            raise DataError(problem, path=path, line=number)
         else:
             cut = max(line.rfind(" "), line.rfind("\t")) + 1 or longest
             yield number, line[:cut]

@@ -61,8 +61,12 @@ def _read_pairs(path: Path) -> dict[str, str]:
 def check_label(label: str) -> str:
     """Give a label back if it can be the class of an entity.
     RAISES (DataError): If it is empty or long, holds blanks or means "no entity"."""
-    is_long = len(label) > MAX_LABEL_CHARS
-    if not label or label in _NO_LABELS or _GAP.search(label) or is_long:
+    if (
+        not label
+        or label in _NO_LABELS
+        or len(label) > MAX_LABEL_CHARS
+        or _GAP.search(label)
+    ):
         raise DataError(
             f"{label!r:.100} is no label: use a class name without blanks, eg PER"
         )
