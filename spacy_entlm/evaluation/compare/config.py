@@ -102,8 +102,8 @@ class External(_Strict):
                 fill_fields(argument, dict.fromkeys(FIELDS, ""))
             except ValueError as error:
                 fields = f"{error} (there are {', '.join(FIELDS)})"
-                text = f"{argument!r:.100}: {fields}; a brace is written twice"
-                raise ValueError(text) from error
+                problem = f"{fields}; a brace of its own is written twice"
+                raise ValueError(f"{argument!r:.100}: {problem}") from error
         for name in ("{test}", "{predictions}"):
             if not any(name in argument for argument in command):
                 raise ValueError(f"the command has no {name}")
