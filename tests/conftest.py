@@ -14,6 +14,7 @@ import pytest
 import spacy
 import torch
 import transformers
+from hypothesis import HealthCheck, settings
 from spacy.training import Example
 from thinc.api import fix_random_seed
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
@@ -24,6 +25,17 @@ import spacy_entlm
 
 # These models are too small to be shared among threads, which would only wait.
 torch.set_num_threads(1)
+
+# No deadline: two tests run at once, on machines that others use, too.
+settings.register_profile("suite", deadline=None)
+# For tests/reliability/test_fuzz.py, which takes a tenth: 2,500 times four documents.
+settings.register_profile(
+    "thorough",
+    deadline=None,
+    max_examples=25_000,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("suite")
 
 # One sentence per entity mention pattern; the label words below all occur.
 ANNOTATED = [

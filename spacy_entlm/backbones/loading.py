@@ -8,9 +8,10 @@ from typing import Any, Callable, Dict, Iterator, Optional, Tuple, Union
 
 import torch
 
+from .checks import check_config, check_size, check_weight_files, first_line
 from .errors import BackboneError
-from .masked_lm import CONFIG_FILE, MaskedLM
-from .names import resolve_backbone
+from .masked_lm import MaskedLM
+from .names import CONFIG_FILE, resolve_backbone
 
 
 def load_masked_lm(
@@ -29,7 +30,8 @@ def load_masked_lm(
     strict (bool): Whether weights that the model does not want are an error, as they
         are in a folder that we saved. Weights that are missing always are.
     RAISES (BackboneError): If there is no such model, it is no masked LM, its
-        weights are not safetensors or not complete, or its tokenizer is a slow one.
+        weights are not safetensors, not complete or no finite numbers, or its tokenizer
+        is a slow one.
     """
     source = resolve_backbone(name)
     is_local = Path(source).exists()
@@ -41,13 +43,15 @@ def load_masked_lm(
     settings = (source, transformer_config or {}, tokenizer_config or {})
     try:
         lm, tokenizer, info = _hub_last(source, partial(_from_pretrained, *settings))
+        _check_complete(source, info, strict)
+        prepare_tokenizer(tokenizer, source)
+        masked_lm = MaskedLM(lm, tokenizer, check=not strict)
+        masked_lm.check_numbers()
     except BackboneError:
         raise
     except Exception as err:  # transformers raises nearly anything for a bad folder
         raise BackboneError(_load_failure(source, is_local, err)) from err
-    _check_complete(source, info, strict)
-    prepare_tokenizer(tokenizer, source)
-    return MaskedLM(lm, tokenizer, check=not strict)
+    return masked_lm
 
 
 def _from_pretrained(
@@ -60,11 +64,17 @@ def _from_pretrained(
     from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
 
     common: Dict[str, Any] = {"trust_remote_code": False, "local_files_only": local}
+    folder = Path(source)
+    if folder.is_dir():
+        check_config(folder, transformer_config)
+        check_weight_files(folder)
     config = AutoConfig.from_pretrained(source, **common, **transformer_config)
     if getattr(config, "is_encoder_decoder", False):
         raise BackboneError(f"{source} is a sequence-to-sequence model, no masked LM")
     if hasattr(config, "reference_compile"):
         config.reference_compile = False  # ModernBERT: needs a C compiler
+    if folder.is_dir():
+        check_size(folder, config)
     tokenizer = AutoTokenizer.from_pretrained(
         source, **common, use_fast=True, **tokenizer_config
     )
@@ -83,11 +93,14 @@ def backbone_width(name: str) -> int:
     """Width of a backbone's features, from its configuration alone.
 
     name (str): As `load_masked_lm` takes it; the network is asked last.
-    RAISES (OSError): If there is no such model.
+    RAISES (OSError): If there is no such model. (ValueError): If its configuration is
+        broken.
     """
     from transformers import AutoConfig
 
     name = resolve_backbone(name)
+    if Path(name).is_dir():
+        check_config(Path(name), {})
     load = partial(AutoConfig.from_pretrained, name, trust_remote_code=False)
     config = _hub_last(name, lambda local: load(local_files_only=local))
     return int(config.hidden_size)
@@ -138,7 +151,7 @@ def _check_complete(source: str, info: Dict[str, Any], strict: bool) -> None:
 
 
 def _load_failure(source: str, is_local: bool, err: Exception) -> str:
-    reason = str(err).strip().splitlines()[0] if str(err).strip() else repr(err)
+    reason = first_line(err)
     if is_local:
         return f"Cannot load the masked LM in {source}: {reason}"
     return (

@@ -8,8 +8,8 @@ from typing import Any, List, Optional, Tuple
 import torch
 
 from .errors import BackboneError
+from .names import CONFIG_FILE
 
-CONFIG_FILE = "config.json"
 # A tokenizer without a limit of its own reports a number beyond any real one.
 NO_LIMIT = 10**9
 # Of a model whose configuration names none.
@@ -27,18 +27,19 @@ class MaskedLM(torch.nn.Module):
         tokenizer (PreTrainedTokenizerFast): Its tokenizer.
         check (bool): Whether to try its head; that of a saved MaskedLM was tried.
         RAISES (BackboneError): If the head does not have the expected shape.
+            (ValueError): If the tokenizer has pieces that the model lacks.
         """
         super().__init__()
         self.body = lm
         self.tokenizer = tokenizer
         self._decoder_path, self.decoder = _find_decoder(lm)
         n_rows = self.decoder.weight.shape[0]
-        # len(tokenizer) would go through all of its pieces.
-        highest = max(tokenizer.vocab_size - 1, *tokenizer.added_tokens_decoder, 0)
-        if highest >= n_rows:
-            raise BackboneError(
-                f"The tokenizer knows {len(tokenizer)} pieces, the model's output "
-                f"matrix only {n_rows}: they do not belong together"
+        # Their number would not tell: ids may have gaps.
+        ids = tokenizer.backend_tokenizer.get_vocab(with_added_tokens=True).values()
+        if max(ids, default=0) >= n_rows:
+            raise ValueError(
+                f"the tokenizer has pieces up to number {max(ids)}, the model's output "
+                f"matrix only {n_rows} rows: they do not belong together"
             )
         if check:
             self._check_head()
@@ -91,6 +92,23 @@ class MaskedLM(torch.nn.Module):
             if ids[start : start + n_plain] == plain.ids:
                 return ids[:start], ids[start + n_plain :]
         raise BackboneError("The tokenizer changes a text when it adds its own pieces")
+
+    def check_numbers(self) -> None:
+        """RAISES (ValueError): If a weight, or a feature of a text, is NaN or
+        infinite: nothing would be found, without an error."""
+        for name, tensor in self.named_parameters():
+            if not torch.isfinite(tensor).all():
+                raise ValueError(
+                    f"the weights {name:.100} hold NaN or infinite numbers"
+                )
+        ids = torch.tensor([sum(self.special_pieces(), [])])
+        with torch.no_grad():
+            features = self(ids, torch.ones_like(ids))
+        if not torch.isfinite(features).all():
+            raise ValueError(
+                f"it computes NaN or infinite features: {CONFIG_FILE} (layer_norm_eps) "
+                f"or the weights are broken"
+            )
 
     def save(self, folder: Path) -> None:
         """Write config.json, tokenizer files and model.safetensors, shared tensors

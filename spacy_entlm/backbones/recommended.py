@@ -49,10 +49,11 @@ def read_recommended(backbone: str) -> Recommended:
         raise ValueError(f"{source}: {err}") from err
     rows = path.with_name(LABEL_ROWS_FILE)
     label_rows = rows if words and rows.is_file() else None
-    try:
-        return Recommended(None if rate is None else float(rate), words, label_rows)
-    except (ValueError, TypeError) as err:
-        raise ValueError(f"{path}: cannot be read: {LEARN_RATE_KEY}: {err}") from err
+    # type() and not isinstance(): true is no rate.
+    if rate is not None and not (type(rate) in (int, float) and 0 < rate <= 1):
+        problem = f"cannot be read: {LEARN_RATE_KEY}: {rate!r:.100} is not from 0 to 1"
+        raise DataError(problem, path=path)
+    return Recommended(None if rate is None else float(rate), words, label_rows)
 
 
 def _read_json(path: Path) -> Any:

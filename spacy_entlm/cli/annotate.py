@@ -169,7 +169,7 @@ def _is_plain_text(path: Path, format: str) -> bool:
         return True
     try:
         lines = islice(files.read_lines(path), _N_LINES_SEEN)
-        format_from_content([line for _, line in lines], path)
+        format_from_content(lines, path)
         return False
     except DataError:
         # Neither columns nor markup, or no file that can be read, which comes up again.

@@ -1,10 +1,11 @@
 """Which of the supported formats a file has."""
 
+from itertools import chain, islice
 from pathlib import Path
-from typing import Mapping, Optional, Sequence
+from typing import Iterable, Mapping, Optional, Sequence
 
 from ..files.errors import DataError
-from ..files.text import unpacked_extension
+from ..files.text import Line, unpacked_extension
 from .records import CONLL, INLINE, INLINE_MARKUP, JSONL, PARSERS, split_columns
 from .tags import is_certain_tag
 
@@ -37,7 +38,7 @@ def format_from_name(
     if format not in (None, "auto"):
         if format not in formats:
             raise DataError(
-                f"unknown format {format!r}: choose auto, {', '.join(formats)}"
+                f"unknown format {format!r:.100}: choose auto, {', '.join(formats)}"
             )
         return format
     extension = unpacked_extension(path)
@@ -52,13 +53,14 @@ def format_from_name(
     return extensions[extension]
 
 
-def format_from_content(lines: Sequence[str], path: Path) -> str:
+def format_from_content(lines: Iterable[Line], path: Path) -> str:
     """Tell from its lines whether a text file is JSONL, INLINE or CONLL.
     RAISES (DataError): If it is none of these."""
-    head = [line for line in lines if line.strip()][:_N_LINES_SEEN]
-    if head and head[0].lstrip().startswith("{"):
+    filled = (pair for pair in lines if pair[1].strip())
+    head = list(islice(filled, _N_LINES_SEEN))
+    if head and head[0][1].lstrip().startswith("{"):
         return JSONL
-    if any(INLINE_MARKUP.search(line) for line in lines):
+    if any(INLINE_MARKUP.search(line) for _, line in chain(head, filled)):
         return INLINE
     rows = [columns for sentence in split_columns(head) for _, columns in sentence]
     widths = {len(columns) for columns in rows}

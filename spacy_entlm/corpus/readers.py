@@ -1,5 +1,6 @@
 """Annotated files of any supported format to spaCy Docs."""
 
+import zlib
 from collections import Counter
 from pathlib import Path
 from typing import Any, Callable, Iterable, Optional, Sequence, cast
@@ -17,6 +18,9 @@ from .tags import check_label, find_prefixed, parse_tag, tags_to_entities
 
 # A lone surrogate, or a text that is too long for the pipeline.
 REFUSED = "spaCy refuses this text: "
+# Docs of real text unpack to 10 to 12 times their size, of repeated words to 300 times.
+_FREE_BYTES, _MOST_EXPANSION = 2**28, 100
+_PART_BYTES = 2**20
 _EMPTY = "the file is empty: add annotated sentences"
 # Wraps what is gone through, eg to show a progress bar.
 Progress = Callable[[Sequence[Any]], Iterable[Any]]
@@ -51,11 +55,11 @@ def read_docs(
                 for ent in doc.ents:
                     check_label(ent.label_)
     else:
-        lines = [line for _, line in read_lines(path)]
-        if not any(line.strip() for line in lines):
+        # Each time anew: a small packed file may hold a billion blank lines.
+        if not any(line.strip() for _, line in read_lines(path)):
             raise DataError(_EMPTY, path=path)
-        parse = PARSERS[format or format_from_content(lines, path)]
-        records = parse(lines, path, report)
+        parse = PARSERS[format or format_from_content(read_lines(path), path)]
+        records = parse(read_lines(path), path, report)
         docs = _build_docs(records, nlp, path, report, progress)
     filled = [doc for doc in docs if len(doc)]
     report.skipped += Counter({EMPTY_TEXTS: len(docs) - len(filled)})
@@ -75,8 +79,13 @@ def read_docbin(path: Path, nlp: Language) -> list[Doc]:
     data = read_bytes(path)
     if not data.strip():
         raise DataError(_EMPTY, path=path)
+    _check_expansion(data, path)
     try:
-        return list(DocBin().from_bytes(data).get_docs(nlp.vocab))
+        docs = list(DocBin().from_bytes(data).get_docs(nlp.vocab))
+        # A Doc may hold the number of a text that is not in the file.
+        for doc in docs:
+            _ = doc.text, [ent.label_ for ent in doc.ents]
+        return docs
     # Any exception: zlib, msgpack, numpy or the Doc stumble over damaged bytes.
     except Exception as error:
         raise DataError(
@@ -84,6 +93,21 @@ def read_docbin(path: Path, nlp: Language) -> list[Doc]:
             "with DocBin.to_disk or the convert command",
             path=path,
         ) from error
+
+
+def _check_expansion(data: bytes, path: Path) -> None:
+    """Unpack a DocBin, of which nothing is kept, to see how large it gets.
+    RAISES (DataError): If it is much larger than annotated text can be."""
+    unpacker, size, rest = zlib.decompressobj(), 0, data
+    try:
+        while rest and not unpacker.eof:
+            size += len(unpacker.decompress(rest, _PART_BYTES))
+            rest = unpacker.unconsumed_tail
+            if size > max(_FREE_BYTES, _MOST_EXPANSION * len(data)):
+                problem = f"unpacks to more than {size:,} bytes: no DocBin of text does"
+                raise DataError(problem, path=path)
+    except zlib.error:
+        return  # which is told where it is read
 
 
 def _build_docs(
@@ -132,7 +156,7 @@ def _text_doc(record: TextRecord, nlp: Language, report: CorpusReport) -> Doc:
     missing: set[int] = set()
     for start, end, label in longest:
         entity = doc.char_span(start, end, label=label)
-        if entity is not None:
+        if entity is not None and not entity.text.isspace():
             entities.append(entity)
             continue
         touched = doc.char_span(start, end, alignment_mode="expand")
@@ -140,7 +164,7 @@ def _text_doc(record: TextRecord, nlp: Language, report: CorpusReport) -> Doc:
         report.misaligned[label] += 1
         if len(report.misaligned_examples) < N_EXAMPLES:
             report.misaligned_examples.append(
-                f"{record.text[start:end]!r} ({label}) in {context!r}, line "
+                f"{record.text[start:end]!r:.100} ({label}) in {context!r:.100}, line "
                 f"{record.line}"
             )
         if touched is not None:

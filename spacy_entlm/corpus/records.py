@@ -2,10 +2,11 @@
 
 import re
 from pathlib import Path
-from typing import Any, Callable, NamedTuple, Sequence
+from typing import Any, Callable, Iterable, NamedTuple, Sequence
 
 from ..files.errors import DataError, located
 from ..files.json_lines import load_object
+from ..files.text import Line
 from .report import NOT_ACCEPTED, CorpusReport
 from .tags import MISSING_FORMS, check_label, is_certain_tag
 
@@ -52,7 +53,7 @@ Row = tuple[int, list[str]]
 
 
 def parse_conll(
-    lines: Sequence[str], path: Path, report: CorpusReport
+    lines: Iterable[Line], path: Path, report: CorpusReport
 ) -> list[WordRecord]:
     """Read sentences in columns, separated by blank lines: the word is in the first
     column and the tag in the last, or the reverse (see _is_tag_first).
@@ -72,11 +73,11 @@ def parse_conll(
     ]
 
 
-def split_columns(lines: Sequence[str]) -> list[list[Row]]:
+def split_columns(lines: Iterable[Line]) -> list[list[Row]]:
     """Split lines into sentences: line numbers with the columns' values."""
     sentences: list[list[Row]] = [[]]
     tabbed = None
-    for number, line in enumerate(lines, 1):
+    for number, line in lines:
         is_comment = not sentences[-1] and _COMMENT.match(line)
         if not line.strip() or is_comment or DOCSTART in line.split():
             if sentences[-1]:
@@ -107,7 +108,7 @@ def _check_columns(rows: Sequence[Row], path: Path) -> None:
     first_number, first = rows[0]
     if len(first) < 2:
         raise DataError(
-            f"only one column ({first[0]!r}): a line needs a word and its tag, "
+            f"only one column ({first[0]!r:.100}): a line needs a word and its tag, "
             "separated by a tab or spaces",
             path=path,
             line=first_number,
@@ -116,19 +117,21 @@ def _check_columns(rows: Sequence[Row], path: Path) -> None:
         if len(columns) != len(first):
             raise DataError(
                 f"{len(columns)} column(s) where line {first_number} has {len(first)}: "
-                f"{' '.join(columns)!r}. Give every line the same columns, and put a "
-                "blank line between sentences",
+                f"{' '.join(columns)!r:.100}. Give every line the same columns, and "
+                "put a blank line between sentences",
                 path=path,
                 line=number,
             )
 
 
-def parse_jsonl(lines: Sequence[str], path: Path, report: CorpusReport) -> list[Record]:
+def parse_jsonl(
+    lines: Iterable[Line], path: Path, report: CorpusReport
+) -> list[Record]:
     """Read JSON lines, of words with tags or of texts with spans. The report counts
     lines that the annotator did not accept, and keys whose lists are not read.
     RAISES (DataError): If a line is no JSON object, or lacks what it must have."""
     records: list[Record] = []
-    for number, line in enumerate(lines, 1):
+    for number, line in lines:
         if not line.strip():
             continue
         entry = load_object(line, path, number, form='{"text": ..., ...}')
@@ -160,8 +163,8 @@ def _parse_entry(entry: dict[str, Any], number: int) -> tuple[Record, str]:
         spans = [_parse_span(span, text) for span in entry.get(key) or []]
         return TextRecord(text, spans, number), key
     raise ValueError(
-        f'no "text" that is a string or a list of words (keys: {list(entry)}): write '
-        '{"text": [words], "label": [tags]} or {"text": "...", "spans": [...]}'
+        f'no "text" that is a string or a list of words (keys: {list(entry)!s:.100}): '
+        'write {"text": [words], "label": [tags]} or {"text": "...", "spans": [...]}'
     )
 
 
@@ -171,17 +174,17 @@ def _holds_spans(entry: dict[str, Any], key: str) -> bool:
     if "label" in key and isinstance(first, str):
         return False  # classes of the text
     if value and not isinstance(value, list):
-        raise ValueError(f'"{key}" must be a list of spans, not {value!r}')
+        raise ValueError(f'"{key}" must be a list of spans, not {value!r:.100}')
     return bool(value)
 
 
 def _strings(entry: dict[str, Any], key: str) -> list[str]:
     values = entry.get(key)
     if not isinstance(values, list):
-        raise ValueError(f'"{key}" must be a list of strings, not {values!r}')
+        raise ValueError(f'"{key}" must be a list of strings, not {values!r:.100}')
     for value in values:
         if not isinstance(value, str):
-            raise ValueError(f'"{key}" holds {value!r}, which is not a string')
+            raise ValueError(f'"{key}" holds {value!r:.100}, which is not a string')
     return values
 
 
@@ -195,24 +198,27 @@ def _parse_span(span: Any, text: str) -> CharSpan:
     # type() and not isinstance(): true and false are no offsets.
     if type(start) is not int or type(end) is not int or not isinstance(label, str):
         raise ValueError(
-            f'span {span!r} needs whole numbers "start" and "end" and a "label" that '
-            "is a string: write an object of these, or a list"
+            f'span {span!r:.100} needs whole numbers "start" and "end" and a "label" '
+            "that is a string: write an object of these, or a list"
         )
     if not 0 <= start < end <= len(text):
         raise ValueError(
-            f"span {span!r} does not lie in its text of {len(text)} characters: "
+            f"span {span!r:.100} does not lie in its text of {len(text)} characters: "
             "offsets count characters from 0, the end is exclusive"
         )
+    # Blanks around an entity do not belong to it; a span of blanks is none (readers).
+    part = text[start:end].rstrip() or text[start:end]
+    start, end = start + len(part) - len(part.lstrip() or part), start + len(part)
     return CharSpan(start, end, check_label(label))
 
 
 def parse_inline(
-    lines: Sequence[str], path: Path, report: CorpusReport
+    lines: Iterable[Line], path: Path, report: CorpusReport
 ) -> list[TextRecord]:
     """Read one sentence a line with its entities marked [like this](LABEL).
     RAISES (DataError): If a bracket is closed but no label follows."""
     records = []
-    for number, line in enumerate(lines, 1):
+    for number, line in lines:
         if line.strip():
             with located(path, number):
                 records.append(TextRecord(*_strip_markup(line.strip()), number))
@@ -229,7 +235,7 @@ def _strip_markup(line: str) -> tuple[str, list[CharSpan]]:
         start = len(text) + len(entity) - len(entity.lstrip())
         end = len(text) + len(entity.rstrip())
         if start >= end:
-            raise ValueError(f"nothing is marked in {match.group()!r}")
+            raise ValueError(f"nothing is marked in {match.group()!r:.100}")
         spans.append(CharSpan(start, end, check_label(label)))
         text += entity
         position = match.end()
@@ -240,11 +246,11 @@ def _unmarked(text: str) -> str:
     # A slip in the markup would otherwise turn into words of the text.
     if "](" in text:
         raise ValueError(
-            f"markup not understood in {text.strip()!r}: write [words](LABEL), the "
-            "label in letters, digits, '-' and '_', with no bracket inside a bracket"
+            f"markup not understood in {text.strip()!r:.100}: write [words](LABEL), the"
+            " label in letters, digits, '-' and '_', with no bracket inside a bracket"
         )
     return text
 
 
-PARSERS: dict[str, Callable[[Sequence[str], Path, CorpusReport], Sequence[Record]]]
+PARSERS: dict[str, Callable[[Iterable[Line], Path, CorpusReport], Sequence[Record]]]
 PARSERS = {CONLL: parse_conll, JSONL: parse_jsonl, INLINE: parse_inline}

@@ -54,7 +54,7 @@ class CorpusReport:
         for reason, count in sorted(self.skipped.items()):
             lines.append(f"{count:,} {reason}: left out")
         for key, count in sorted(self.unread.items()):
-            lines.append(f"{count:,} lines have a list {key!r}, which is not read")
+            lines.append(f"{count:,} lines have a list {key!r:.100}, which is not read")
         return lines
 
 

@@ -13,6 +13,7 @@ from spacy.tokens import Doc
 
 OUTSIDE = "O"
 MISSING = "-"
+MAX_LABEL_CHARS = 100
 MISSING_FORMS = frozenset({"", MISSING})
 
 # First and last word (exclusive) of an entity, and its class.
@@ -69,26 +70,29 @@ def parse_tag(tag: str, prefixed: Optional[str]) -> tuple[str, str]:
         return _CANONICAL.get(prefix, prefix), check_label(label)
     is_bare = _BARE_LABEL.fullmatch(tag) and not _OTHER_PREFIX.match(tag)
     if not is_bare or tag == OUTSIDE.lower():
-        raise ValueError(f"unknown tag {tag!r}: {_HELP}")
+        raise ValueError(f"unknown tag {tag!r:.100}: {_HELP}")
     if prefixed is not None:
         raise ValueError(
-            f"tag {tag!r} has no prefix, but {prefixed!r} in the same file has: "
-            f"write B-{tag} and I-{tag}, or rename the class {prefixed!r}"
+            f"tag {tag!r:.100} has no prefix, but {prefixed!r:.100} in the same file "
+            f"has: write B-{tag:.100} and I-{tag:.100}, or rename the other class"
         )
-    return "I", tag
+    return "I", check_label(tag)
 
 
 def check_label(label: str) -> str:
     """Give a class back if it can be told from others in every file that we write.
     RAISES (ValueError): If it is empty, means "no entity", is nothing but a prefix, or
-    holds line breaks, tabs or the like."""
+    holds line breaks, tabs or the like, or is too long for a name."""
     if (
         label in (OUTSIDE, MISSING, "")
         or label != label.strip()
         or _PREFIX_ONLY.fullmatch(label)
         or _CONTROL.search(label)
+        or len(label) > MAX_LABEL_CHARS
     ):
-        raise ValueError(f"{label!r} is no class of entities: rename it, eg to PER")
+        raise ValueError(
+            f"{label!r:.100} is no class of entities: rename it, eg to PER"
+        )
     return label
 
 

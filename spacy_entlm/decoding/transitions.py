@@ -14,6 +14,8 @@ from spacy.tokens import Doc
 
 # Added to each count: what was never seen in a few sentences is rare, not impossible.
 SMOOTHING = 1.0
+# More than any text has words; what float64 holds exactly.
+MOST_TRANSITIONS = 2**53
 # spaCy's codes of doc.to_array.
 IOB_MISSING, IOB_OUTSIDE = 0, 2
 STARTS_SENTENCE = 1
@@ -49,8 +51,13 @@ class TransitionCounts:
         """
         names = {field.name for field in fields(cls)}
         if not isinstance(data, dict) or set(data) != names:
-            raise ValueError(f"Transition counts have {sorted(names)}, not {data!r}")
-        return cls(**{name: int(count) for name, count in data.items()})
+            problem = f"Transition counts have {sorted(names)}, not {data!r:.100}"
+            raise ValueError(problem)
+        for name, count in data.items():
+            # type() and not isinstance(): true is no count.
+            if type(count) is not int or not 0 <= count <= MOST_TRANSITIONS:
+                raise ValueError(f"Transition count {name} is {count!r:.100}")
+        return cls(**data)
 
 
 def sentence_starts(doc: Doc) -> numpy.ndarray:

@@ -1,5 +1,6 @@
 """The best sequence of classes of each sentence (EntLM + Struct)."""
 
+import json
 from dataclasses import asdict, replace
 from typing import Any, Callable, Iterable, List, Optional, Tuple
 
@@ -121,11 +122,14 @@ class ViterbiDecoder:
         """
         self.counts = None
         if data:
-            read = srsly.json_loads(data.decode("utf8"))
+            try:
+                read = json.loads(data.decode("utf8"))
+            except RecursionError as error:
+                raise ValueError("The decoder's data is no JSON") from error
             version = read.get("version") if isinstance(read, dict) else None
             if version != FORMAT_VERSION:
                 raise ValueError(
-                    f"The decoder's data is of version {version!r}, this is "
+                    f"The decoder's data is of version {version!r:.100}, this is "
                     f"spacy-entlm for version {FORMAT_VERSION}: update it"
                 )
             self.counts = TransitionCounts.from_dict(read.get("transitions"))

@@ -3,15 +3,23 @@
 A link stays a link, here and for folders: what it points to gets the new content.
 """
 
+import glob
 import os
 import secrets
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Iterator, Optional, Sequence
 
 from filelock import FileLock, Timeout
 
 from .errors import DataError
+
+try:
+    import fcntl
+except ImportError:  # Windows: there, what a killed process left stays
+    fcntl = None  # type: ignore[assignment]
+
+_N_TOKEN_BYTES = 4
 
 
 def check_output(
@@ -47,22 +55,50 @@ def check_extension(path: Path, known: Sequence[str]) -> None:
 def write_file(path: Path) -> Iterator[Path]:
     """Give a temporary path to write to, which takes the file's place at the end.
 
-    Missing parent folders are made.
+    Missing parent folders are made. What killed processes left of the same file is
+    removed.
     YIELDS (Path): A path in the same folder with the same extension.
     RAISES (DataError): If it is a folder, or no regular file.
     """
     check_output(path)
     target = path.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
+    _remove_left(target)
     # tempfile would make a file that only its owner may read.
-    name = f".{target.stem}.{secrets.token_hex(4)}{target.suffix}"
+    name = f".{target.stem}.{secrets.token_hex(_N_TOKEN_BYTES)}{target.suffix}"
     temporary = target.with_name(name)
     try:
-        yield temporary
-        sync(temporary)
-        os.replace(temporary, target)
+        with _held(temporary):
+            yield temporary
+            sync(temporary)
+            os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[None]:
+    """Make a file, and hold a lock on it."""
+    if fcntl is None:
+        yield
+        return
+    with path.open("xb") as file_:
+        fcntl.flock(file_, fcntl.LOCK_EX)
+        yield
+
+
+def _remove_left(target: Path) -> None:
+    """Remove the temporary files of a file that nobody writes: the system takes the
+    lock away with the process."""
+    if fcntl is None:
+        return
+    token = "[0-9a-f]" * 2 * _N_TOKEN_BYTES
+    stem, suffix = map(glob.escape, (target.stem, target.suffix))
+    for path in target.parent.glob(f".{stem}.{token}{suffix}"):
+        if path.is_file():
+            with suppress(OSError), path.open("rb") as file_:  # locked, or gone by now
+                fcntl.flock(file_, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()
 
 
 def replace_file(path: Path, content: bytes) -> None:

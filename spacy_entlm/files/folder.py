@@ -89,7 +89,9 @@ def write_folder(folder: Path, *, keep: Collection[str] = ()) -> Iterator[Path]:
 def read_folder(folder: Path, read: Callable[[Path], T]) -> T:
     """Read a folder that `write_folder` wrote, or writes at the same time.
     RETURNS (T): What `read` makes of the folder; it is called again if the folder was
-    changed in the meantime."""
+    changed in the meantime.
+    RAISES (DataError): If a link in the folder leads out of it."""
+    _check_links(folder)
     for _ in range(_N_READS):
         # What is being written may only be touched under a lock: it may be alive.
         is_left = fcntl is not None and (folder / _WRITING).exists()
@@ -136,16 +138,22 @@ def unpack_folder(data: bytes, read: Callable[[Path], T]) -> T:
     RAISES (ValueError): If the message is none of these, or the path of a file would
     leave the folder."""
     files: Dict[str, bytes] = srsly.msgpack_loads(data) if data else {}
-    if not isinstance(files, dict):
+    if not isinstance(files, dict) or not all(
+        isinstance(key, str) and isinstance(files[key], bytes) for key in files
+    ):
         raise ValueError("These bytes hold no files of a component")
     with TemporaryDirectory(prefix="entlm-") as name:
         for key, content in files.items():
             path = PurePosixPath(key)
+            refusal = f"A component's file cannot be called {key!r:.100}"
             if path.is_absolute() or ".." in path.parts or "\\" in key:
-                raise ValueError(f"A component's file cannot be called {key!r}")
+                raise ValueError(refusal)
             target = Path(name, path)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content)
+            except OSError as error:  # eg a name that is too long, or a folder
+                raise ValueError(refusal) from error
         return read(Path(name))
 
 
@@ -177,12 +185,25 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def _check_links(folder: Path) -> None:
+    """RAISES (DataError): If a link in the folder leads out of it: a folder may come
+    from anybody, and nothing outside is to be read, written or removed."""
+    inside = folder.resolve()
+    for path in folder.rglob("*"):
+        # Not resolve(), which raises an error for a link to itself.
+        target = Path(os.path.realpath(path)) if path.is_symlink() else inside
+        if not target.is_relative_to(inside):
+            problem = "is a link out of the folder: put the file itself there"
+            raise DataError(problem, path=path)
+
+
 def _recover(folder: Path) -> None:
     """Complete what is complete but not in its place, and remove what is not."""
     shutil.rmtree(folder / _WRITING, ignore_errors=True)
     complete = folder / _COMPLETE
     if not complete.exists():
         return
+    _check_links(folder)
     for name in set(_files(complete)) - {LIST_FILE}:
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)

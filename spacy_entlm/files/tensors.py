@@ -8,6 +8,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
 from .errors import DataError
+from .text import check_file
 
 # For each tensor its sizes, None where any will do.
 Shapes = Mapping[str, Tuple[Optional[int], ...]]
@@ -23,11 +24,13 @@ def save_tensors(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
 def load_tensors(
     path: Path, shapes: Optional[Shapes] = None
 ) -> Dict[str, torch.Tensor]:
-    """Read what `save_tensors` wrote.
+    """Read what `save_tensors` wrote; numbers that are not whole become float32.
 
     shapes (Optional[Shapes]): The tensors that are expected; None: any.
-    RAISES (DataError): If the file is missing, broken, or holds something else.
+    RAISES (DataError): If the file is missing, broken, or holds something else, NaN or
+        infinite numbers.
     """
+    check_file(path)
     try:
         tensors = load_file(path)
     except (OSError, SafetensorError) as err:
@@ -37,8 +40,14 @@ def load_tensors(
         found.keys() != shapes.keys()
         or not all(_fits(found[key], shape) for key, shape in shapes.items())
     ):
-        problem = f"does not fit the model: expected {dict(shapes)}, found {found}"
-        raise DataError(problem, path=path)
+        some = f"expected {dict(shapes)}, found {found!s:.100}"
+        raise DataError(f"does not fit the model: {some}", path=path)
+    for key, tensor in tensors.items():
+        if tensor.is_floating_point():
+            tensors[key] = tensor.float()
+            if not torch.isfinite(tensors[key]).all():
+                problem = f"holds NaN or infinite numbers ({key:.100})"
+                raise DataError(problem, path=path)
     return tensors
 
 

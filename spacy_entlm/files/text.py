@@ -12,6 +12,9 @@ from .errors import DataError
 
 PACKED: Dict[str, Any] = {".xz": lzma.open, ".gz": gzip.open}
 _UNPACK_ERRORS = (lzma.LZMAError, zlib.error, gzip.BadGzipFile, EOFError)
+# A text of more than a million characters is refused by spaCy, whose longest form in
+# JSON has 12 characters for each.
+MAX_LINE_CHARS = 2**24
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # What bytes that are no UTF-8 become with "surrogateescape".
 _NO_UTF8 = re.compile("[\udc80-\udcff]")
@@ -68,7 +71,8 @@ def read_lines(path: Path, *, longest: Optional[int] = None) -> Iterator[Line]:
     path (Path): The file, in UTF-8, or UTF-16 if it begins with a byte order mark;
         .xz and .gz are unpacked. Lines end in a line feed, a carriage return or both.
     longest (Optional[int]): Characters of a line; longer ones come in parts with one
-        number, cut after white space where there is some. None: without limit.
+        number, cut after white space where there is some. None: a line of more than
+        MAX_LINE_CHARS is an error, since a small packed file may hold a huge one.
     YIELDS (Line): Line numbers and lines, without their ends.
     RAISES (DataError): If the file cannot be read, is damaged, or is no text; the
         message names the line.
@@ -80,7 +84,7 @@ def read_lines(path: Path, *, longest: Optional[int] = None) -> Iterator[Line]:
             marked = file_.read(2) in _UTF16_MARKS
         form = ("utf-16", "strict") if marked else ("utf-8-sig", "surrogateescape")
         with TextIOWrapper(open_packed(path, "rb"), *form) as text:
-            for number, line in _split(text, longest):
+            for number, line in _split(text, longest, path):
                 if found := _NO_UTF8.search(line):
                     offset = len(line[: found.start()].encode())
                     byte = f"byte {ord(found[0]) - 0xDC00:#04x} at offset {offset}"
@@ -101,15 +105,20 @@ def open_packed(path: Path, mode: str = "wb") -> IO[bytes]:
     return PACKED.get(path.suffix.lower(), open)(path, mode)
 
 
-def _split(text: TextIOWrapper, longest: Optional[int]) -> Iterator[Line]:
+def _split(text: TextIOWrapper, longest: Optional[int], path: Path) -> Iterator[Line]:
     number, rest = 1, ""
-    while part := text.readline(-1 if longest is None else longest - len(rest)):
+    # One more than is allowed tells that a line is too long.
+    limit = MAX_LINE_CHARS + 1 if longest is None else longest
+    while part := text.readline(limit - len(rest)):
         line, rest = rest + part, ""
         if line.endswith("\n"):
             yield number, line[:-1]
             number += 1
-        elif longest is None or len(line) < longest:
+        elif len(line) < limit:
             rest = line
+        elif longest is None:
+            problem = f"has more than {MAX_LINE_CHARS:,} characters: divide it"
+            raise DataError(problem, path=path, line=number)
         else:
             cut = max(line.rfind(" "), line.rfind("\t")) + 1 or longest
             yield number, line[:cut]

@@ -74,8 +74,8 @@ def read_label_rows(path: Path, width: int) -> LabelRows:
     for label, row in rows.items():
         if tuple(row.shape) != (width,) or not row.is_floating_point():
             raise DataError(
-                f"the row of {label!r} has the form {tuple(row.shape)}, and the "
+                f"the row of {label!r:.100} has the form {tuple(row.shape)}, and the "
                 f"backbone's have ({width},): search them again with this backbone",
                 path=path,
             )
-    return {label: row.float() for label, row in rows.items()}
+    return rows

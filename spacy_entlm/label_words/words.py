@@ -32,17 +32,18 @@ def check_label_words(label_words: Any, *, tags: bool = True) -> LabelWords:
         )
     keys = list(label_words)
     if not all(isinstance(key, str) and key.strip() for key in keys):
-        raise LabelWordError(f"Labels must be non-empty strings, not {keys!r}")
+        raise LabelWordError(f"Labels must be non-empty strings, not {keys!r:.100}")
     tagged = tags and bool(keys) and all(key[:2] in ("B-", "I-") for key in keys)
     checked: LabelWords = {}
     for key, words in label_words.items():
         label = key[2:] if tagged else key
         if isinstance(words, str) or not isinstance(words, Sequence):
             raise LabelWordError(
-                f"Label {label!r}: expected a list of words, not {words!r}"
+                f"Label {label!r:.100}: expected a list of words, not {words!r:.100}"
             )
         if not all(isinstance(word, str) for word in words):
-            raise LabelWordError(f"Label {label!r}: not all words are text: {words!r}")
+            problem = f"not all words are text: {words!r:.100}"
+            raise LabelWordError(f"Label {label!r:.100}: {problem}")
         stripped = [word.strip() for word in words]
         merged = checked.get(label, []) + [word for word in stripped if word]
         checked[label] = list(dict.fromkeys(merged))
@@ -97,9 +98,9 @@ def label_word_pieces(
         known = list(filter(None, ids.values()))
         if not known:
             raise LabelWordError(
-                f"Label {label!r} has no usable label word (given: {words!r}). Name "
-                f"words that the model's vocabulary knows, for instance in "
-                f"[initialize.components.entlm_ner] label_words."
+                f"Label {label!r:.100} has no usable label word (given: "
+                f"{words!r:.100}). Name words that the model's vocabulary knows, for "
+                f"instance in [initialize.components.entlm_ner] label_words."
             )
         pieces[label] = [list(own) for own in dict.fromkeys(map(tuple, known))]
     if several:

@@ -6,6 +6,7 @@ from typing import Iterable
 
 from pydantic import TypeAdapter, ValidationError
 
+from ..corpus.tags import MAX_LABEL_CHARS
 from ..files.errors import DataError
 from ..files.json_lines import read_json
 
@@ -29,8 +30,8 @@ def read_label_map(values: Iterable[str]) -> dict[str, str]:
         for type_, label in pairs.items():
             if label_map.setdefault(type_, check_label(label)) != label:
                 raise DataError(
-                    f"the label map gives {type_!r} two labels, {label_map[type_]!r} "
-                    f"and {label!r}: keep one"
+                    f"the label map gives {type_!r:.100} two labels, "
+                    f"{label_map[type_]!r} and {label!r}: keep one"
                 )
     return label_map
 
@@ -41,8 +42,8 @@ def _parse_pairs(value: str) -> dict[str, str]:
         type_, equals, label = pair.partition("=")
         if not equals or not type_:
             raise DataError(
-                f"{pair!r} is no pair of a label map: write TYPE=LABEL, eg PERSON=PER, "
-                "or name a .json file"
+                f"{pair!r:.100} is no pair of a label map: write TYPE=LABEL, eg "
+                "PERSON=PER, or name a .json file"
             )
         pairs[type_] = label
     return pairs
@@ -59,9 +60,14 @@ def _read_pairs(path: Path) -> dict[str, str]:
 
 def check_label(label: str) -> str:
     """Give a label back if it can be the class of an entity.
-    RAISES (DataError): If it is empty, holds blanks or means "no entity"."""
-    if not label or label in _NO_LABELS or _GAP.search(label):
+    RAISES (DataError): If it is empty or long, holds blanks or means "no entity"."""
+    if (
+        not label
+        or label in _NO_LABELS
+        or len(label) > MAX_LABEL_CHARS
+        or _GAP.search(label)
+    ):
         raise DataError(
-            f"{label!r} is no label: use a class name without blanks, eg PER"
+            f"{label!r:.100} is no label: use a class name without blanks, eg PER"
         )
     return label

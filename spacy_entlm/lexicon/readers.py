@@ -175,13 +175,13 @@ def _check_types(values: dict[str, Any]) -> None:
     weight = values.get("weight")
     problem = None
     if not isinstance(values.get("name"), str):
-        problem = f'no "name" that is a string (keys: {list(values)})'
+        problem = f'no "name" that is a string (keys: {list(values)!s:.100})'
     for key in ("label", "source"):
         if not isinstance(values.get(key) or "", str):
-            problem = f'"{key}" is {values[key]!r}, which is no string'
+            problem = f'"{key}" is {values[key]!r:.100}, which is no string'
     # Not isinstance(): true is no weight.
     if weight is not None and type(weight) not in (int, float):
-        problem = f"weight {weight!r} is no number"
+        problem = f"weight {weight!r:.100} is no number"
     elif weight is not None and not 0 <= weight <= sys.float_info.max:
         problem = f"weight {str(weight)[:20]} must be 0 or more, and finite"
     if problem is not None:
@@ -209,7 +209,7 @@ def _explain_nothing(report: LexiconReport, label_map: LabelMap) -> str:
         types = ", ".join(t for t, _ in report.unmapped.most_common(_N_TYPES_SHOWN))
         return (
             f"the label map ({', '.join(label_map)}) maps none of the types in the "
-            f"file: {types}. Name some of these"
+            f"file: {types:.1000}. Name some of these"
         )
     if UNLABELLED in report.left_out:
         return "no name has a label: give one with --label"

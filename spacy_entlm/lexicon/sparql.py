@@ -24,6 +24,8 @@ MAX_BACKOFF_SECONDS = 60.0
 # An endpoint that asks for more has shut us out for long: then we stop.
 MAX_WAIT_SECONDS = 900.0
 
+# Other ways of packing, and several at once, unpack a few bytes to gigabytes.
+_PACKINGS = frozenset({"", "identity", "gzip", "deflate"})
 _OK, _GATEWAY_TIMEOUT = 200, 504
 _TRY_AGAIN = frozenset({429, 500, 502, 503, _GATEWAY_TIMEOUT})
 # What Wikidata's endpoint writes where time is up, also amid an answer that began well.
@@ -78,7 +80,11 @@ class SparqlClient:
         accept = "application/sparql-results+json"
         self._client = partial(
             httpx.AsyncClient,
-            headers={"User-Agent": user_agent, "Accept": accept},
+            headers={
+                "User-Agent": user_agent,
+                "Accept": accept,
+                "Accept-Encoding": "gzip",
+            },
             verify=httpx.create_ssl_context(),
             timeout=timeout,
             follow_redirects=True,
@@ -151,6 +157,12 @@ class SparqlClient:
             self._client() as client,
             client.stream("POST", self.endpoint, data={"query": query}) as response,
         ):
+            packing = response.headers.get("Content-Encoding", "").lower()
+            if packing not in _PACKINGS:
+                raise EndpointError(
+                    f"{self.endpoint} packs its answer as {packing[:_N_BODY_CHARS]!r}: "
+                    "check --endpoint"
+                )
             async for part in response.aiter_bytes():
                 body += part
                 if len(body) > MAX_ANSWER_BYTES:
@@ -219,7 +231,10 @@ def _parse_retry_after(value: str) -> float:
         return max(0.0, float(value))
     except ValueError:
         date = parsedate_tz(value)
-    return 0.0 if date is None else max(0.0, mktime_tz(date) - time.time())
+    with suppress(ValueError, OverflowError):  # a year that no calendar has
+        if date is not None:
+            return max(0.0, mktime_tz(date) - time.time())
+    return 0.0
 
 
 def _shorten(body: str) -> str:

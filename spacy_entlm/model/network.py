@@ -8,6 +8,7 @@ import torch
 from ..backbones.loading import load_masked_lm
 from ..backbones.masked_lm import MaskedLM
 from ..backbones.recommended import LABEL_ROWS_FILE, LABEL_WORDS_FILE, Recommended
+from ..files.errors import DataError
 from ..files.json_lines import dump_json
 from ..files.tensors import load_tensors, save_tensors
 from ..label_words.rows import Rows, initial_row
@@ -196,6 +197,8 @@ def load_rows(path: Path, n_rows: int, width: int) -> Rows:
     RAISES (DataError): If the file is missing or broken, or there are other rows."""
     shapes = {ROWS_KEY: (n_rows, width), BIASES_KEY: (n_rows,)}
     tensors = load_tensors(path, shapes)
+    if not all(tensor.is_floating_point() for tensor in tensors.values()):
+        raise DataError("does not fit the model: its rows are whole numbers", path=path)
     return Rows(tensors[ROWS_KEY], tensors[BIASES_KEY])
 
 

@@ -17,14 +17,18 @@ from spacy.vocab import Vocab
 from thinc.api import Optimizer
 
 from ..decoding.types import Decoder, DocEntities, LabelScores
+from ..files.errors import DataError, located
 from ..files.folder import pack_folder, read_folder, unpack_folder, write_folder
-from ..label_words.words import LabelWords, check_label_words
+from ..files.text import read_bytes
+from ..label_words.words import LabelWords, check_label_words, read_label_words
 from ..model.base import LabelModel, PieceModel, get_label_model
 from ..model.types import PieceFeatures, PieceGradient
 from .examples import word_targets
 from .optimizer import suit_optimizer
 from .requirements import add_requirement
 
+# The file of classes that there is in place of a model's, before there is one.
+ADDED_LABELS = "added_labels"
 # Stands for the component's name in the setting `spans_key`.
 NAME_FIELD = "{name}"
 ASSIGNS = ["doc.ents", "token.ent_iob", "token.ent_type", "doc.spans"]
@@ -310,7 +314,7 @@ class MaskedLMNER(TrainablePipe):
             "decoder": lambda p: p.write_bytes(self.decoder.to_bytes()),
         }
         if not self.is_initialized:  # else the classes are with the model
-            serialize["added_labels"] = lambda p: srsly.write_json(p, self._added)
+            serialize[ADDED_LABELS] = lambda p: srsly.write_json(p, self._added)
         util.to_disk(folder, serialize, exclude)
 
     def from_disk(
@@ -318,16 +322,26 @@ class MaskedLMNER(TrainablePipe):
     ) -> "MaskedLMNER":
         """Load from a folder. Settings stay what the config says."""
         deserialize: Dict[str, Callable[[Path], Any]] = {
-            "decoder": lambda p: self.decoder.from_bytes(p.read_bytes()),
-            "model": self.label_model.shim.from_disk,
-            "added_labels": self._load_added_labels,
+            "decoder": self._load_decoder,
+            "model": self._load_model,
+            ADDED_LABELS: self._load_added_labels,
         }
         read_folder(Path(path), lambda f: util.from_disk(f, deserialize, exclude))
         self._note_labels()
         return self
 
+    def _load_decoder(self, path: Path) -> None:
+        with located(path):
+            self.decoder.from_bytes(read_bytes(path))
+
+    def _load_model(self, path: Path) -> None:
+        is_empty = not path.is_dir() or not any(path.iterdir())
+        if is_empty and not path.with_name(ADDED_LABELS).exists():
+            raise DataError("the model's files are gone: save it again", path=path)
+        self.label_model.shim.from_disk(path)
+
     def _load_added_labels(self, path: Path) -> None:
-        self._added = srsly.read_json(path) if path.is_file() else {}
+        self._added = read_label_words(path, tags=False) if path.exists() else {}
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Serialise to bytes: the files that `to_disk` writes."""

@@ -14,7 +14,7 @@ from ...backbones.names import resolve_backbone
 from ...backbones.recommended import LABEL_WORDS_FILE, PRETRAIN_FILE
 from ...files.errors import DataError
 from ...label_words.words import LabelWords, read_label_words
-from .config import Comparison, Method, Settings
+from .config import Comparison, Method, Settings, fill_fields
 from .data import DatasetReader, hash_docs, hash_files, hash_value
 
 # Of a backbone's folder: what decides how it predicts, and which label words it has.
@@ -142,10 +142,12 @@ def _make_cell(config: Comparison, name: CellName, data: List[str]) -> Cell:
 
 def _label_words(template: str, name: CellName) -> LabelWords:
     try:
-        return read_label_words(template.format_map(name._asdict()))
-    except LookupError as error:
+        path = fill_fields(template, name._asdict())
+    except ValueError as error:
         text = "its fields may be {dataset}, {shots}, {split} and {backbone}"
-        raise DataError(f"cannot fill the file name {template!r}: {text}") from error
+        problem = f"cannot fill the file name {template!r:.100}: {text}"
+        raise DataError(problem) from error
+    return read_label_words(path)
 
 
 def _hash_backbone(path: str) -> str:

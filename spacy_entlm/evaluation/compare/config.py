@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from string import Formatter
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 import srsly
@@ -11,6 +12,8 @@ from ...files.errors import DataError
 from ...files.text import read_bytes
 
 DOCS = "docs/comparing.md"
+# Of a config.
+MOST_VALUES = 100_000
 # What an argument of a command may hold.
 FIELDS = (
     *("python", "train", "test", "predictions", "report", "labels", "backbone"),
@@ -96,11 +99,11 @@ class External(_Strict):
     def _has_known_fields(cls, command: List[str]) -> List[str]:
         for argument in command:
             try:
-                argument.format_map(dict.fromkeys(FIELDS, ""))
-            except (LookupError, ValueError) as error:
-                fields = f"{error} is no field (there are {', '.join(FIELDS)})"
-                text = f"{argument!r}: {fields}; a brace of its own is written twice"
-                raise ValueError(text) from error
+                fill_fields(argument, dict.fromkeys(FIELDS, ""))
+            except ValueError as error:
+                fields = f"{error} (there are {', '.join(FIELDS)})"
+                problem = f"{fields}; a brace of its own is written twice"
+                raise ValueError(f"{argument!r:.100}: {problem}") from error
         for name in ("{test}", "{predictions}"):
             if not any(name in argument for argument in command):
                 raise ValueError(f"the command has no {name}")
@@ -203,6 +206,22 @@ class Comparison(_Strict):
         return Settings(**{**self.settings.model_dump(), **variant.settings})
 
 
+def fill_fields(text: str, values: Mapping[str, Any]) -> str:
+    """Put values in the places of their names in braces, which have nothing beside the
+    name: "{shots:999999999}" would ask for all memory.
+    RAISES (ValueError): If there is another field, or a brace by itself."""
+    filled = []
+    for before, name, form, conversion in Formatter().parse(text):
+        filled.append(before)
+        if name is not None:
+            if name not in values:
+                raise ValueError(f"{name!r:.100} is no field")
+            if form or conversion:
+                raise ValueError(f"{name!r} is a field, which has no format")
+            filled.append(str(values[name]))
+    return "".join(filled)
+
+
 def read_config(path: Path, overrides: Mapping[str, Any] = {}) -> Comparison:
     """Read the YAML (or JSON) config of a comparison, whose paths are those of the
     current folder.
@@ -215,9 +234,11 @@ def read_config(path: Path, overrides: Mapping[str, Any] = {}) -> Comparison:
     try:
         data = srsly.yaml_loads(content.decode("utf8"))
     except ValueError as error:
-        raise DataError(f"no YAML: {error}", path=path) from error
+        said = " ".join(str(error).split())  # it is several lines
+        raise DataError(f"no YAML: {said}", path=path) from error
     if not isinstance(data, dict):
         raise DataError(f"holds no config: see {DOCS}", path=path)
+    _check_size(data, path)
     for name, value in overrides.items():
         _override(data, name, value)
     try:
@@ -226,12 +247,25 @@ def read_config(path: Path, overrides: Mapping[str, Any] = {}) -> Comparison:
         raise DataError(f"{describe(error)} ({DOCS})", path=path) from error
 
 
+def _check_size(data: Any, path: Path) -> None:
+    """RAISES (DataError): If there are too many values: in YAML, a few references to
+    others that hold references stand for a billion, or for no end of them."""
+    left, n_values = [data], 0
+    while left:
+        value = left.pop()
+        inner = value.values() if isinstance(value, dict) else value
+        left += inner if isinstance(value, (dict, list)) else []
+        n_values += 1
+        if n_values + len(left) > MOST_VALUES:
+            raise DataError(f"holds more than {MOST_VALUES:,} values", path=path)
+
+
 def _override(data: Dict[str, Any], name: str, value: Any) -> None:
     *parents, last = name.split(".")
     for key in parents:
         inner = data.setdefault(key, {})
         if not isinstance(inner, dict):
-            raise DataError(f"cannot set {name}: {key} is {inner!r}")
+            raise DataError(f"cannot set {name}: {key} is {inner!r:.100}")
         data = inner
     data[last] = value
 
@@ -245,6 +279,6 @@ def describe(error: ValidationError) -> str:
         if problem["type"] == "extra_forbidden":
             message = "there is no such setting"
         elif not isinstance(given, (dict, list)):
-            message += f", not {given!r}"
-        problems.append(f"{place}: {message}" if place else message)
+            message += f", not {given!r:.100}"
+        problems.append(f"{place:.100}: {message}" if place else message)
     return "; ".join(problems)

@@ -18,7 +18,7 @@ from ...corpus.tags import OUTSIDE, doc_to_tags, find_prefixed, tags_to_entities
 from ...files.errors import DataError
 from ...files.json_lines import dump_line, read_json
 from ...files.text import read_lines
-from .config import External, describe
+from .config import External, describe, fill_fields
 
 # Of what a command printed, in the message when it fails.
 SHOWN_CHARACTERS = 300
@@ -72,8 +72,8 @@ def _fill(
     for argument in command:
         for name, value in values.items():
             if value is None and f"{{{name}}}" in argument:
-                raise DataError(f"{argument!r}: the config sets no {name}")
-        filled = argument.format_map({**values, "labels": " ".join(labels)})
+                raise DataError(f"{argument!r:.100}: the config sets no {name}")
+        filled = fill_fields(argument, {**values, "labels": " ".join(labels)})
         arguments += labels if argument == "{labels}" else [filled]
     return arguments
 
@@ -136,8 +136,8 @@ def _read_predictions(path: Path, bare: List[Doc], labels: Sequence[str]) -> Non
     """Set what is in a file of predictions on the test sentences."""
     if not path.is_file():
         raise DataError("the command wrote no {predictions}")
-    place, lines = Path(path.name), [line for _, line in read_lines(path)]
-    records = parse_jsonl(lines, place, CorpusReport())
+    place = Path(path.name)
+    records = parse_jsonl(read_lines(path), place, CorpusReport())
     tagged = [record for record in records if isinstance(record, WordRecord)]
     if len(tagged) != len(bare):
         raise DataError(

@@ -16,6 +16,8 @@ from spacy.training import Example, validate_get_examples
 from ...backbones.errors import BackboneError
 from ...backbones.masked_lm import MaskedLM
 from ...decoding.types import LabelScores
+from ...files.errors import DataError
+from ...files.json_lines import read_json
 from ...label_words.rows import Rows
 from ...model.label_scores import WordScores
 from ...model.network import LabelNetwork, load_rows, save_rows
@@ -94,16 +96,23 @@ class TaggerNetwork(LabelNetwork):
 
     def load_rows(self, folder: Path) -> None:
         """Read what `save_rows` wrote."""
-        try:
-            self.tags = list(srsly.read_json(folder / TAGS_FILE))
-        except (OSError, ValueError, TypeError) as err:
-            path = folder / TAGS_FILE
-            raise BackboneError(f"Cannot read the tags {path}: {err}") from err
+        self.tags = _read_tags(folder / TAGS_FILE)
         width = self.outside.weight.shape[1]
         rows = load_rows(folder / ROWS_FILE, 1 + len(self.tags), width)
         weight, bias = rows.weight, cast(torch.Tensor, rows.bias)
         self.outside.weight.data, self.outside.bias.data = weight[:1], bias[:1]
         self.head.extend(Rows(weight[1:], bias[1:]))
+
+
+def _read_tags(path: Path) -> List[str]:
+    try:
+        tags = read_json(path)
+    except DataError as err:
+        raise BackboneError(f"Cannot read the tags {err}") from err
+    are_text = isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)
+    if not are_text or len({*tags}) < len(tags):
+        raise BackboneError(f"Cannot read the tags {path}: it is no list of them")
+    return tags
 
 
 class TaggerModel(MaskedLMModel):

@@ -14,6 +14,7 @@ from spacy.vocab import Vocab
 from thinc.api import Optimizer
 
 from ...backbones.masked_lm import MaskedLM
+from ...files.errors import DataError
 from ...files.tensors import load_tensors, save_tensors
 from ...model.base import PieceModel
 from ...model.types import NO_TARGET, PieceFeatures
@@ -95,8 +96,13 @@ class NNShotNetwork(TaggerNetwork):
             width = self.outside.weight.shape[1]
             shapes = {FEATURES_KEY: (None, width), TAGS_KEY: (None,)}
             tensors = load_tensors(path, shapes)
-            self.support_features = tensors[FEATURES_KEY]
-            self.support_tags = tensors[TAGS_KEY].numpy()
+            features, tags = tensors[FEATURES_KEY], tensors[TAGS_KEY].numpy()
+            known = numpy.isin(tags, numpy.arange(1 + len(self.tags))).all()
+            is_sorted = tags.dtype == "int64" and (numpy.diff(tags) >= 0).all()
+            if len(features) != len(tags) or not (known and is_sorted):
+                problem = "does not fit the model: its tags are not those of the words"
+                raise DataError(problem, path=path)
+            self.support_features, self.support_tags = features, tags
 
 
 class NNShotModel(TaggerModel):
