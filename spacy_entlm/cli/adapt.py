@@ -18,8 +18,9 @@ from ..files.text import find_part, read_bytes
 from ._options import GPU_ID, OVERWRITE, arg, command, opt
 from ._util import echo
 
-FULL = "full"
-RECIPES = ("examples", FULL)
+EXAMPLES, MEAN, FULL = RECIPES = ("examples", "mean", "full")
+# Of the recipe mean.
+TRAININGS = 3
 
 
 @command("adapt")
@@ -31,7 +32,9 @@ def adapt_cli(
     listed: Optional[Path] = opt(
         None, "The text as `annotate` marked it with a list of names; may be empty"
     ),
-    recipe: str = opt(FULL, f"{FULL}; {RECIPES[0]}: OUT is the pipeline as it is"),
+    recipe: str = opt(
+        FULL, f"{FULL}; {MEAN}: no text; {EXAMPLES}: OUT is the pipeline as it is"
+    ),
     max_texts: int = opt(4000, "Of more texts as many are drawn", min=1),
     learn_rate: str = opt("null", "Of the trainings; null: what suits the backbone"),
     seed: int = opt(1, "Of the draw and of the trainings", min=0),
@@ -42,7 +45,8 @@ def adapt_cli(
 
     A second training on the same examples reads the text as well; the mean of both
     learns what they agree on. Where they hardly agree, the pipeline stays as it is.
-    That takes some minutes, and wants the pipeline's backbone.
+    That takes some minutes, and wants the pipeline's backbone. With --recipe mean the
+    pipeline becomes the mean of three trainings on the examples, and no text is read.
 
     \b
     Example:
@@ -51,7 +55,7 @@ def adapt_cli(
     if recipe not in RECIPES:
         raise DataError(f"--recipe is one of {', '.join(RECIPES)}, not {recipe!r}")
     rate = _read_rate(learn_rate)
-    if recipe != FULL:
+    if recipe == EXAMPLES:
         if pipeline.resolve() != out.resolve():
             raise DataError(f"with --recipe {recipe} OUT is PIPELINE")
         echo(f"{pipeline} stays what its examples made of it (--recipe {FULL}: text)")
@@ -61,18 +65,24 @@ def adapt_cli(
         raise DataError("is no trained pipeline: it has no config.cfg", path=pipeline)
     setup_gpu(gpu_id, silent=True)
     nlp = spacy.load(pipeline)
-    texts = _read_texts(text, listed, nlp)
+    texts = _read_texts(text, listed, nlp) if recipe == FULL else []
     gold = [doc for doc in read_docbin(examples, nlp) if len(doc)]
     if not gold:
         raise DataError("holds no examples", path=examples)
 
-    from ..training.adaptation import adapt_trained
-
     pairs = [Example(unannotated(doc), doc) for doc in gold]
-    result = adapt_trained(
-        nlp, pairs, texts, max_texts=max_texts, learn_rate=rate, seed=seed
-    )
-    echo(*result.lines())
+    if recipe == FULL:
+        from ..training.adaptation import adapt_trained
+
+        result = adapt_trained(
+            nlp, pairs, texts, max_texts=max_texts, learn_rate=rate, seed=seed
+        )
+        echo(*result.lines())
+    else:
+        from ..training.several import average_trained
+
+        average_trained(nlp, pairs, trainings=TRAININGS, learn_rate=rate, seed=seed)
+        echo(f"The mean of {TRAININGS} trainings on {len(pairs)} examples")
     with write_folder(out) as folder:
         nlp.to_disk(folder)
     echo(f"Wrote {out}")

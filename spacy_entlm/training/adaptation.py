@@ -25,11 +25,11 @@ from spacy.util import minibatch
 from thinc.api import fix_random_seed
 from tqdm import tqdm
 
-from ..backbones.recommended import read_recommended
 from ..corpus.docs import unannotated
 from ..decoding.types import DocEntities
-from .check import FACTORIES, annotating_names, entlm_names
+from .check import annotating_names, only_entlm
 from .fit import FitSettings, few_shot_settings, fit
+from .several import untrained_network
 from .weights import mix
 
 # Texts that are read: more take longer and change little (docs/benchmarks.md).
@@ -86,16 +86,6 @@ class Adaptation(NamedTuple):
         return [head, f"Too little to learn from: {least}. The pipeline stays as it is"]
 
 
-def only_entlm(nlp: Language) -> Any:
-    """The `entlm_ner` of a pipeline.
-    RAISES (ValueError): If there is none or another, or one of its peers."""
-    names = entlm_names(nlp, FACTORIES)
-    if len(names) != 1 or names != entlm_names(nlp):
-        found = ", ".join(names) or "none"
-        raise ValueError(f"Plain text wants one entlm_ner, and no peer; found {found}")
-    return nlp.get_pipe(names[0])
-
-
 def adapt_trained(
     nlp: Language,
     examples: List[Example],
@@ -110,17 +100,10 @@ def adapt_trained(
     learn_rate (Optional[float]): Of the trainings; None: what suits the backbone.
     RAISES (BackboneError): If its backbone cannot be loaded."""
     pipe = only_entlm(nlp)
-    view, words = pipe.label_model, pipe.label_data
-    trained = view.network
-    try:
-        view.load_backbone()
-        view.add_labels(words, learned=read_recommended(view.backbone))
-        start = view.network
-    finally:
-        view.shim.set_network(trained)
     settings = few_shot_settings(
-        len(examples), view.backbone, learn_rate=learn_rate, seed=seed
+        len(examples), pipe.label_model.backbone, learn_rate=learn_rate, seed=seed
     )
+    start = untrained_network(pipe)
     return adapt(nlp, examples, texts, settings, start, max_texts)
 
 

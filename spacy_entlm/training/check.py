@@ -80,3 +80,13 @@ def warn_if_nothing_learned(
         name,
         used,
     )
+
+
+def only_entlm(nlp: Language) -> Any:
+    """The `entlm_ner` of a pipeline.
+    RAISES (ValueError): If there is none or another, or one of its peers."""
+    names = entlm_names(nlp, FACTORIES)
+    if len(names) != 1 or names != entlm_names(nlp):
+        found = ", ".join(names) or "none"
+        raise ValueError(f"This wants one entlm_ner, and no peer; found {found}")
+    return nlp.get_pipe(names[0])

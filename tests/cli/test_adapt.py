@@ -4,6 +4,7 @@ import lzma
 
 import pytest
 import spacy
+import torch
 from spacy.tokens import DocBin
 from typer.testing import CliRunner
 
@@ -73,10 +74,25 @@ def test_recipe_of_examples_leaves_the_pipeline(adapt, trained_folder):
     assert "stays what its examples made of it" in output
 
 
+def test_recipe_of_several_trainings_reads_no_text(adapt, trained):
+    output = adapt("--recipe", "mean", "--learn-rate", "0.01", text="none.txt")
+    assert "The mean of 3 trainings on" in output
+    networks = [
+        nlp.get_pipe("entlm_ner").label_model.network
+        for nlp in (trained, spacy.load("out"))
+    ]
+    pairs = zip(*(network.parameters() for network in networks))
+    assert not all(torch.equal(before, now) for before, now in pairs)
+
+
 @pytest.mark.parametrize(
     "options, changed, message",
     [
-        (["--recipe", "most"], {}, "--recipe is one of examples, full, not 'most'"),
+        (
+            ["--recipe", "most"],
+            {},
+            "--recipe is one of examples, mean, full, not 'most'",
+        ),
         (["--recipe", "examples"], {}, "with --recipe examples OUT is PIPELINE"),
         (["--learn-rate", "fast"], {}, "is a number above 0, or null, not 'fast'"),
         (["--learn-rate", "nan"], {}, "is a number above 0, or null, not 'nan'"),

@@ -1,0 +1,92 @@
+"""Several trainings on the same examples: the mean of their weights errs less than one
+of them does in the mean (model soups: Wortsman et al., 2022)."""
+
+from copy import deepcopy
+from typing import Any, Dict, List, Optional
+
+import torch
+from spacy.language import Language
+from spacy.training import Example
+from thinc.api import fix_random_seed
+
+from ..backbones.recommended import read_recommended
+from .check import only_entlm
+from .fit import FitSettings, few_shot_settings, fit
+from .weights import mix
+
+
+def average_trained(
+    nlp: Language,
+    examples: List[Example],
+    *,
+    trainings: int,
+    learn_rate: Optional[float] = None,
+    seed: int = 0,
+) -> None:
+    """Train a pipeline that was trained on examples several times in all, and let its
+    weights be the mean.
+
+    trainings (int): How many, with the one that it had.
+    learn_rate (Optional[float]): Of the trainings; None: what suits the backbone.
+    seed (int): Of the training that it had.
+    RAISES (BackboneError): If its backbone cannot be loaded.
+    """
+    pipe = only_entlm(nlp)
+    settings = few_shot_settings(
+        len(examples), pipe.label_model.backbone, learn_rate=learn_rate, seed=seed
+    )
+    starts = {pipe.name: untrained_network(pipe)}
+    train_again(nlp, examples, settings, starts, trainings)
+
+
+def train_again(
+    nlp: Language,
+    examples: List[Example],
+    settings: FitSettings,
+    starts: Dict[str, Any],
+    trainings: int,
+) -> None:
+    """Train components that are trained again, from where they began, and let their
+    weights be the mean. If that fails, or is interrupted, they are what they were.
+
+    settings (FitSettings): Of the training that they had: each other one has the next
+        seed, and none calls back.
+    starts (Dict[str, Module]): Their networks as they were before it.
+    trainings (int): How many, with the one that they had.
+    """
+    networks = {name: _pipe(nlp, name).label_model.network for name in starts}
+    first = {name: deepcopy(network) for name, network in networks.items()}
+    means = {name: deepcopy(network) for name, network in networks.items()}
+    try:
+        for n in range(1, trainings):
+            for name, network in networks.items():
+                mix(network, starts[name], 0.0)
+            again = settings._replace(seed=settings.seed + n, callback=None)
+            fix_random_seed(again.seed)
+            fit(nlp, list(starts), examples, again)
+            for name, network in networks.items():
+                mix(means[name], network, n / (n + 1))
+    except BaseException:
+        means = first
+        raise
+    finally:
+        for name, network in networks.items():
+            mix(network, means[name], 0.0)
+
+
+def untrained_network(pipe: Any) -> torch.nn.Module:
+    """The network of a trained `entlm_ner` as it was before: that of the backbone, with
+    the rows of its label words.
+    RAISES (BackboneError): If the backbone cannot be loaded."""
+    view, words = pipe.label_model, pipe.label_data
+    trained = view.network
+    try:
+        view.load_backbone()
+        view.add_labels(words, learned=read_recommended(view.backbone))
+        return view.network
+    finally:
+        view.shim.set_network(trained)
+
+
+def _pipe(nlp: Language, name: str) -> Any:
+    return nlp.get_pipe(name)
