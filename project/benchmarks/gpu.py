@@ -1,7 +1,7 @@
 """What holds on a GPU: tests, labels, time, memory and waits for the device.
 
-    python project/benchmarks/gpu.py OUT.json --train ../shared/data/conll03/5shot/1.jsonl \\
-        --test ../shared/data/conll03/test.jsonl
+    python project/benchmarks/gpu.py OUT.json --test ../shared/data/conll03/test.jsonl \
+        --train ../shared/data/conll03/5shot/1.jsonl
 
 A pipeline is trained, and read on the CPU and on the device. OUT.json and OUT.md (one
 page) grow with each step; one that fails is noted, and the others go on. --steps
