@@ -2,6 +2,7 @@
 
 import json
 import os
+from importlib.util import find_spec
 
 # Before transformers is imported: a test that asks the hub is a bug.
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -71,6 +72,9 @@ MORE_TEXT = [
 FAMILIES = ["bert", "roberta", "distilbert", "xlm-roberta", "modernbert"]
 N_PIECES = 320
 MAX_PIECES = 64
+# The same without spacy-transformers (project/benchmarks/gpu.sh).
+OUR_SPANS = {"get_spans": {"@misc": "spacy-entlm.doc_spans.v1"}}
+SPANS = {} if find_spec("spacy_transformers") else OUR_SPANS
 SIZES = {
     "hidden_size": 32,
     "num_hidden_layers": 2,
@@ -275,9 +279,15 @@ def blank_nlp(folder, *, lang="xx", name="entlm_ner", model=None, **config):
     """An empty pipeline with an `entlm_ner` that is not initialised yet. Its language
     is one whose tokenizer is made in no time."""
     nlp = spacy.blank(lang)
-    model = {"name": str(folder), **(model or {})}
+    model = {"name": str(folder), **SPANS, **(model or {})}
     nlp.add_pipe("entlm_ner", name=name, config={"model": model, **config})
     return nlp
+
+
+@pytest.fixture(scope="session")
+def spans():
+    """What a model's config says beside its name: what is read together."""
+    return SPANS
 
 
 @pytest.fixture(scope="session", name="blank_nlp")

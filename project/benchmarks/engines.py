@@ -48,7 +48,7 @@ def main(
             engines[f"onnx {format}"] = export(engines[PYTORCH], target, format=format)
         gold, _ = read_docs(test, spacy.blank(engines[PYTORCH].lang))
         figures = quality(engines, gold)
-        part = _first(gold, words)
+        part = first_docs(gold, words)
         n_words = sum(map(len, part))
         for name, seconds in timed(engines, part, rounds).items():
             figures[name]["seconds"] = [round(each, 3) for each in seconds]
@@ -95,7 +95,8 @@ def timed(
     return seconds
 
 
-def _first(docs: List[Doc], n_words: int) -> List[Doc]:
+def first_docs(docs: List[Doc], n_words: int) -> List[Doc]:
+    """The first of them, about so many words."""
     part: List[Doc] = []
     for doc in docs:
         if sum(map(len, part)) >= n_words:

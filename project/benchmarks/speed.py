@@ -26,7 +26,7 @@ import statistics
 import sys
 import tempfile
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from importlib.metadata import distributions, version
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional
 
@@ -39,6 +39,7 @@ import speed_methods
 from speed_methods import Job, work
 from speed_table import markdown
 from speed_texts import Source, count_words, some_of
+from thinc.compat import has_cupy_gpu
 
 from spacy_entlm.backbones.names import resolve_backbone
 from spacy_entlm.cli._util import one_line_errors
@@ -138,7 +139,7 @@ def main(
         )
         kinds = [kind for kind, on in ((TRAINED, trained), (RANDOM, random)) if on]
         sources = [Source.parse(given) for given in texts]
-        machine = _machine(threads or len(os.sched_getaffinity(0)), gpu)
+        machine = machine_facts(threads or len(os.sched_getaffinity(0)), gpu)
         results = measure_all(out, settings, kinds, sources, machine, fresh)
     print(markdown(results))
 
@@ -255,8 +256,10 @@ def _receive(workers: Dict[str, Any], figures: Dict[str, Any], method: str) -> N
 
 
 def _context() -> Any:
-    """Processes that need not import everything again, where there are such."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
+    """Processes that need not import everything again, where there are such: a device
+    that was asked for, as Thinc does when it is imported, does not outlive a fork."""
+    forks = "forkserver" in multiprocessing.get_all_start_methods()
+    if has_cupy_gpu or not forks:
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(speed_methods.PRELOADED)
@@ -307,7 +310,7 @@ def _describe(backbone: str, kind: str) -> str:
     )
 
 
-def _machine(threads: int, gpu: bool) -> Dict[str, Any]:
+def machine_facts(threads: int, gpu: bool) -> Dict[str, Any]:
     """The processor and what the figures depend on beside it."""
     lines = []
     if Path("/proc/cpuinfo").exists():
@@ -325,8 +328,12 @@ def _machine(threads: int, gpu: bool) -> Dict[str, Any]:
         "flags": [flag for flag in FLAGS if flag in flags],
         "threads": threads,
         "gpu": device,
-        "versions": {name: version(name) for name in LIBRARIES},
+        "versions": {name: version(name) for name in LIBRARIES if _installed(name)},
     }
+
+
+def _installed(name: str) -> bool:
+    return bool(list(distributions(name=name)))
 
 
 def _earlier(out: Path, machine: Dict[str, Any], fresh: bool) -> Dict[str, Any]:

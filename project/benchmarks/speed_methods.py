@@ -22,6 +22,7 @@ from speed_texts import some_of
 from spacy_entlm.model.base import BATCH_PIECES, CPU_BATCH_PIECES
 from spacy_entlm.model.label_scores import MARGIN
 from spacy_entlm.model.precision import DTYPES, autocast
+from spacy_entlm.pipeline.export import OUR_SPANS
 
 LABEL_WORDS = {
     "PER": ["John", "David", "Maria"],
@@ -72,7 +73,8 @@ class Job:
     @property
     def precision(self) -> str:
         """Of methods that can choose it."""
-        return "bfloat16" if self.method.endswith("_bfloat16") else "float32"
+        last = self.method.rpartition("_")[2]
+        return last if last in DTYPES else "float32"
 
 
 def work(pipe: Any, job: Job) -> None:
@@ -89,15 +91,15 @@ def work(pipe: Any, job: Job) -> None:
         prepare([" ".join(_trial(job.texts)[0].split()[:TRIAL_WORDS])])()
         run = prepare(job.texts)
         gc.collect()
-        _forget_peak(job.gpu)
+        forget_peak(job.gpu)
         pipe.send(("ready", facts))
         while pipe.recv() == "run":
-            pipe.send((_seconds(run, job.gpu), _peak(job.gpu)))
+            pipe.send((seconds_of(run, job.gpu), peak_mib(job.gpu)))
     except Exception:
         pipe.send(("error", traceback.format_exc(limit=-3)))
 
 
-def _seconds(run: Run, gpu: bool) -> float:
+def seconds_of(run: Run, gpu: bool) -> float:
     start = time.perf_counter()
     run()
     if gpu:
@@ -105,7 +107,7 @@ def _seconds(run: Run, gpu: bool) -> float:
     return time.perf_counter() - start
 
 
-def _forget_peak(gpu: bool) -> None:
+def forget_peak(gpu: bool) -> None:
     """From here on the peak is that of the runs, not that of loading."""
     if gpu:
         torch.cuda.reset_peak_memory_stats()
@@ -113,7 +115,7 @@ def _forget_peak(gpu: bool) -> None:
         Path("/proc/self/clear_refs").write_text("5")
 
 
-def _peak(gpu: bool) -> float:
+def peak_mib(gpu: bool) -> float:
     """MiB: of the process; on a GPU, of what PyTorch holds there."""
     if gpu:
         return torch.cuda.max_memory_allocated() / 2**20
@@ -154,8 +156,10 @@ def _load_entlm(job: Job) -> Tuple[Any, Any]:
         nlp = spacy.load(job.model, config=settings)
         return nlp, nlp.get_pipe("entlm_ner")
     nlp = spacy.blank("en")
-    options = {"model": {"name": job.backbone, "precision": job.precision}}
-    pipe: Any = nlp.add_pipe("entlm_ner", config=options)
+    options = {"name": job.backbone, "precision": job.precision}
+    # The whole document, as by default, also without spacy-transformers.
+    config = {"model": {**options, "get_spans": OUR_SPANS}}
+    pipe: Any = nlp.add_pipe("entlm_ner", config=config)
     pipe.initialize(lambda: [_example(nlp)], nlp=nlp, label_words=LABEL_WORDS)
     margins = _own_piece_margins(nlp, pipe, _trial(job.texts))
     bias = numpy.quantile(margins, job.open_share) - MARGIN

@@ -13,6 +13,8 @@ TITLES = {
     "dense_32": "dense EntLM loop, batch 32",
     "encoder": "bare encoder, no padding",
     "encoder_bfloat16": 'bare encoder, no padding, `"bfloat16"`',
+    "entlm_float16": 'EntLM, `precision = "float16"`',
+    "encoder_float16": 'bare encoder, no padding, `"float16"`',
 }
 REFERENCE = "hf"
 # Of two methods, the ratio of their speeds, and what it is meant to be at least.
@@ -25,11 +27,14 @@ WANTED: List[Tuple[str, str, float]] = [
     ("entlm_bfloat16", "hf", 3.0),
     ("entlm_bfloat16", "encoder_bfloat16", 0.75),
     ("entlm_bfloat16", "spacy", 3.0),
+    ("entlm_float16", "encoder_float16", 0.75),
 ]
 SHORT = {
     "entlm": "EntLM",
     "entlm_bfloat16": "EntLM bfloat16",
     "encoder_bfloat16": "encoder bfloat16",
+    "entlm_float16": "EntLM float16",
+    "encoder_float16": "encoder float16",
     "hf": "HF pipeline",
     "spacy": "spaCy",
     "dense_8": "dense loop, 8",

@@ -41,11 +41,12 @@ def score_table(rows: Dict[str, Dict[str, float]]) -> List[str]:
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Turn a ValueError (so a DataError) or an OSError into one line on stderr and exit
-    status 1; the traceback is logged at debug level."""
+    """Turn a ValueError (so a DataError), an OSError or an ImportError, which names
+    what is not installed, into one line on stderr and exit status 1; the traceback is
+    logged at debug level."""
     try:
         yield
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:
         logger.debug("The command failed", exc_info=True)
         text = str(error)
         if isinstance(error, OSError) and error.strerror and error.filename is not None:

@@ -29,9 +29,6 @@ def export_cli(
     check_output_folder(out, source=source, overwrite=overwrite)
     from ..pipeline.export import export  # torch takes seconds
 
-    try:
-        exported = export(spacy.load(pipeline), out, format=format, overwrite=overwrite)
-    except ImportError as error:
-        raise ValueError(error) from error
+    exported = export(spacy.load(pipeline), out, format=format, overwrite=overwrite)
     size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
     echo(f"{', '.join(exported.pipe_names)}: {size / 1e6:,.0f} MB", f"Wrote {out}")

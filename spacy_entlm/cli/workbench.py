@@ -29,12 +29,9 @@ def workbench_cli(
     Example:
       python -m spacy entlm workbench texts.txt my_workbench --labels PER,ORG
     """
-    try:
-        from ..workbench.server import serve
-    except ImportError as error:  # it says which extra is missing
-        raise DataError(str(error)) from error
     from ..workbench.docs import read_any
     from ..workbench.runs import FILE, LOOK, Runs
+    from ..workbench.server import serve  # its error says which extra is missing
     from ..workbench.store import Store
 
     if not texts.exists():

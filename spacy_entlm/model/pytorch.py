@@ -7,7 +7,7 @@ from typing import Any, Callable, List, Tuple
 import numpy
 import torch
 from spacy.tokens import Doc
-from thinc.api import Model
+from thinc.api import Model, NumpyOps
 from thinc.util import torch2xp
 
 from ..backbones.loading import load_masked_lm
@@ -200,8 +200,12 @@ def build_model(view: type[MaskedLMModel], config: ModelConfig) -> PieceModel:
 
 
 def as_label_scores(scores: WordScores, lengths: list[int]) -> LabelScores:
-    """Scores as arrays, numpy's or cupy's (DLPack), that share the memory."""
-    arrays: list[Any] = [None if each is None else torch2xp(each) for each in scores]
+    """Scores as arrays, numpy's or cupy's (DLPack), that share the memory; numpy's
+    where there is no word, and so no memory to share."""
+    ops = None if sum(lengths) else NumpyOps()
+    arrays: list[Any] = [
+        None if each is None else torch2xp(each, ops=ops) for each in scores
+    ]
     best, confidence, probs, word_prob = arrays
     return LabelScores(best, confidence, probs, lengths, word_prob)
 

@@ -6,6 +6,7 @@ import sys
 import spacy
 from typer.testing import CliRunner
 
+import spacy_entlm
 from spacy_entlm.cli import entlm_cli
 
 NAME = "entlm_ner"
@@ -23,6 +24,20 @@ def test_command(trained_folder, tmp_path, texts):
     assert done.exit_code == 0, done.output
     facts = json.loads((out / NAME / "model" / "export.json").read_text())
     assert facts["format"] == "int8"
+
+
+def test_other_commands_say_what_an_exported_pipeline_misses(
+    trained, tmp_path, monkeypatch, texts
+):
+    spacy_entlm.export(trained, tmp_path / "exported")
+    (tmp_path / "texts.txt").write_text(texts[0], encoding="utf8")
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    paths = [str(tmp_path / name) for name in ("exported", "texts.txt", "out.jsonl")]
+    done = CliRunner().invoke(entlm_cli, ["predict", *paths])
+    assert done.exit_code == 1
+    assert "pip install 'spacy-entlm[onnx]'" in done.output
+    assert len(done.output.splitlines()) == 1
+    assert not (tmp_path / "out.jsonl").exists()
 
 
 def test_command_says_what_is_missing(trained_folder, tmp_path, monkeypatch):

@@ -15,12 +15,12 @@ def factory(request):
 
 
 @pytest.fixture(scope="session")
-def blank(bert):
+def blank(bert, spans):
     """Makes a pipeline with a component that is not initialised."""
 
     def make(factory, *, name=None, model=None, **config):
         nlp = spacy.blank("xx")
-        settings = {"name": str(bert), **(model or {})}
+        settings = {"name": str(bert), **spans, **(model or {})}
         nlp.add_pipe(factory, name=name, config={"model": settings, **config})
         return nlp
 

@@ -9,6 +9,7 @@ arrays as cupy's do.
 
 import numpy
 import torch
+from thinc.api import NumpyOps
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 DEVICE = torch.device("lazy")
@@ -95,9 +96,15 @@ def get_array_module(array):
     return DeviceModule() if isinstance(array, DeviceArray) else numpy
 
 
-def to_array(tensor):
-    """As Thinc's torch2xp: an array on the device, whose numbers say nothing."""
+def to_array(tensor, *, ops=None):
+    """As Thinc's torch2xp: an array on the device, or on the host where `ops` are the
+    host's; its numbers say nothing. No memory cannot be shared."""
     assert tensor.device == DEVICE
+    if isinstance(ops, NumpyOps):
+        return numpy.zeros(
+            tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")
+        )
+    assert tensor.numel()
     some = numpy.linspace(0.1, 0.9, num=int(numpy.prod(tensor.shape)))
     if not tensor.is_floating_point():
         some = numpy.zeros(tensor.shape)

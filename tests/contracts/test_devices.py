@@ -7,8 +7,10 @@ import pytest
 import spacy
 import torch
 from spacy.training import Example
+from thinc.api import PyTorchGradScaler
 
 from spacy_entlm.decoding import chains, viterbi
+from spacy_entlm.files import tensors
 from spacy_entlm.model import entlm, label_scores, pytorch, shim
 from spacy_entlm.pipeline.decoders import build_io_decoder, build_viterbi_decoder
 
@@ -95,12 +97,55 @@ def test_prediction_stays_on_the_device(on_device, factory, annotated, build):
     assert len(found) == len(docs)
 
 
+@pytest.mark.parametrize("build", [build_io_decoder, build_viterbi_decoder])
+def test_texts_without_words_need_no_memory_of_the_device(
+    on_device, factory, annotated, build
+):
+    nlp, pipe = on_device, on_device.get_pipe(factory)
+    pipe.decoder = build()
+    examples = [Example.from_dict(nlp.make_doc(t), gold) for t, gold in annotated]
+    pipe.decoder.initialize(lambda: examples, pipe.labels)
+    assert not nlp("").ents
+    found = pipe.predict([nlp.make_doc("")] * 2)
+    assert [len(entities.spans) for entities in found] == [0, 0]
+
+
 @pytest.mark.parametrize("factory", ["entlm_ner"], indirect=True)
 def test_a_class_is_added_on_the_device(on_device, factory, label_words):
     pipe = on_device.get_pipe(factory)
     pipe.add_label("CITY", label_words["LOC"])
     head = pipe.label_model.network.head
     assert {row.device for row in (*head.rows, *head.biases)} == {DEVICE}
+
+
+@pytest.mark.parametrize("factory", ["entlm_ner"], indirect=True)
+def test_what_is_saved_was_brought_to_the_host(on_device, factory, tmp_path):
+    # Fake tensors have no numbers to write: only where they are is asked here.
+    seen = []
+
+    def write(arrays, **settings):
+        seen.extend(array.device.type for array in arrays.values())
+        return b""
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tensors, "save", write)
+        on_device.get_pipe(factory).label_model.network.save_rows(tmp_path)
+    assert seen == ["cpu", "cpu"]
+
+
+@pytest.mark.parametrize("factory", ["entlm_ner"], indirect=True)
+def test_a_loaded_network_and_its_scaler_are_put_on_the_device(
+    saved, factory, monkeypatch
+):
+    own = spacy.load(saved).get_pipe(factory).label_model.shim
+    moved = []
+    monkeypatch.setattr(shim, "get_torch_default_device", lambda: DEVICE)
+    monkeypatch.setattr(
+        torch.nn.Module, "to", lambda self, to: moved.append(to) or self
+    )
+    monkeypatch.setattr(PyTorchGradScaler, "to_", lambda self, to: moved.append(to))
+    own.from_bytes(own.to_bytes())
+    assert moved[-2:] == [DEVICE, DEVICE]
 
 
 @pytest.mark.parametrize("factory", ["entlm_ner"], indirect=True)

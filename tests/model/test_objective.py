@@ -1,8 +1,10 @@
 """The losses (paper, Eq. 3) against autograd over one plain softmax."""
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from spacy_entlm.label_words.rows import Rows
 from spacy_entlm.model.objective import (
@@ -166,3 +168,33 @@ def test_distillation_equals_autograd_and_leaves_new_classes_alone():
     assert not gradient.labels.bias[n_known:].any()
     assert gradient.labels.weight[:n_known].any()
     assert gradient.n_pieces == len(features)
+
+
+class NoQuestions(TorchDispatchMode):
+    """Refuses operations whose result the host has to wait for on a device."""
+
+    WAITING = ("_local_scalar_dense", "nonzero", "masked_select", "unique", "equal")
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        name = func.overloadpacket.__name__
+        assert not name.startswith(self.WAITING), name
+        if name in ("index", "index_put_"):
+            at = [index for index in args[1] if index is not None]
+            assert all(index.dtype != torch.bool for index in at), name
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("loss", [label_cross_entropy, distillation_loss])
+def test_a_loss_asks_the_device_nothing(loss):
+    features, *rows = random_parts(1, 2 * BLOCK_ROWS)
+    if loss is label_cross_entropy:
+        targets = torch.arange(len(features)) % (N_VOCAB + N_LABELS)
+        arguments = (features, targets, *rows)
+    else:
+        earlier, *earlier_rows = random_parts(2, 2 * BLOCK_ROWS)
+        arguments = (features, earlier, *rows, *earlier_rows)
+    for question in (torch.nonzero, lambda x: x[x > 0], lambda x: float(x.sum())):
+        with pytest.raises(AssertionError), NoQuestions():
+            question(features)
+    with NoQuestions():
+        loss(*arguments)

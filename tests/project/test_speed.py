@@ -9,6 +9,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
+import spacy
 import typer.testing
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "project" / "benchmarks"
@@ -19,7 +20,7 @@ def scripts():
     """The modules of the benchmark."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(BENCHMARKS))
-        names = ("speed", "speed_methods", "speed_table", "speed_texts")
+        names = ("speed", "speed_methods", "speed_table", "speed_texts", "gpu")
         yield {name: importlib.import_module(name) for name in names}
 
 
@@ -57,6 +58,17 @@ def run(scripts, monkeypatch, tmp_path, trained_folder, texts):
         return result, written
 
     return invoke
+
+
+@pytest.fixture
+def gold_lines(make_examples):
+    """The annotated sentences as JSON lines."""
+    lines = []
+    for example in make_examples(spacy.blank("xx")):
+        doc = example.reference
+        tags = [f"{t.ent_iob_}-{t.ent_type_}" if t.ent_type_ else "O" for t in doc]
+        lines.append(json.dumps({"text": [t.text for t in doc], "label": tags}))
+    return "\n".join(lines)
 
 
 def test_all_methods_are_measured_and_shown(run, scripts):
@@ -148,3 +160,61 @@ def test_ratio_below_what_is_wanted_is_marked(scripts):
     table = scripts["speed_table"].markdown({"machine": machine, "parts": {"t": part}})
     assert "| t | **1.40** | 0.93 |" in table
     assert "| bare encoder, no padding | 9 | 150 | 1.50 | 1 |" in table
+
+
+@pytest.mark.slow
+def test_the_script_for_a_gpu_runs_without_one(
+    scripts, monkeypatch, tmp_path, bert, gold_lines
+):
+    gpu = scripts["gpu"]
+    monkeypatch.setattr(scripts["speed"], "_context", lambda: Threads)
+    data, out = tmp_path / "gold.jsonl", tmp_path / "gpu.json"
+    data.write_text(gold_lines, encoding="utf8")
+    app = typer.Typer()
+    app.command()(gpu.main)
+    line = [str(out), "--test", str(data), "--train", str(data), "--device", "cpu"]
+    line += ["--backbone", str(bert), "--quick", "--threads", "1"]
+
+    def invoke(*options):
+        result = typer.testing.CliRunner().invoke(app, [*line, *options])
+        return result, json.loads(out.read_text())["steps"]
+
+    result, steps = invoke()
+    assert {name: step.get("error") for name, step in steps.items()} == dict.fromkeys(
+        gpu.STEPS
+    )
+    assert result.exit_code == 0
+    assert steps["tests"]["status"] == 0
+    for engines in steps["labels"].values():
+        assert engines["cpu float32"]["other"] == 0
+    (part,) = steps["speed"]["parts"].values()
+    assert list(part["methods"]) == gpu.METHODS
+    assert not any("error" in figures for figures in part["methods"].values())
+    assert {each["n"] for each in steps["waits"].values()} == {0}
+    assert all(each["rows"] for each in steps["profile"].values())
+    page = out.with_suffix(".md").read_text(encoding="utf8")
+    assert page.count("\n## ") == len(gpu.STEPS)
+    assert "## Waits for the device" in result.stdout
+
+    # One that fails is said, and what was measured before stays.
+    monkeypatch.setitem(gpu.STEPS, "waits", lambda bench: 1 // 0)
+    result, again = invoke("--steps", "waits")
+    assert result.exit_code == 1
+    assert "ZeroDivisionError" in again["waits"]["error"]
+    assert again["labels"] == steps["labels"]
+
+
+def test_without_a_gpu_the_script_says_so(scripts, tmp_path):
+    if scripts["gpu"].torch.cuda.is_available():
+        pytest.skip("there is one")
+    app = typer.Typer()
+    app.command()(scripts["gpu"].main)
+    line = [str(tmp_path / "gpu.json"), "--test", "x.jsonl", "--train", "x.jsonl"]
+    for options, message in (
+        ((), "There is no GPU, or no cupy"),
+        (("--device", "tpu"), "--device is cuda or cpu, not 'tpu'"),
+        (("--steps", "magic"), "There is no step ['magic']"),
+    ):
+        done = typer.testing.CliRunner().invoke(app, [*line, *options])
+        assert done.exit_code == 1
+        assert message in done.output
