@@ -13,17 +13,6 @@ from .conftest import LONG
 pytestmark = pytest.mark.slow
 
 
-def test_answers_over_http_are_those_of_a_call(serve_process, trained, texts, entities):
-    _, address = serve_process()
-    assert address.startswith("http://127.0.0.1:")
-    answer = httpx.post(f"{address}/entities", json={"texts": texts}, timeout=LONG)
-    found = [
-        [(ent["start"], ent["end"], ent["label"]) for ent in answer]
-        for answer in answer.json()["entities"]
-    ]
-    assert found == [entities(trained(text)) for text in texts]
-
-
 def ask_on_and_on(address, texts, statuses, is_over, n_asked):
     """With a connection that is kept, until nobody listens any more."""
     with httpx.Client(base_url=address, timeout=LONG) as client:
@@ -38,9 +27,21 @@ def ask_on_and_on(address, texts, statuses, is_over, n_asked):
                 n_asked.set()
 
 
-def test_reload_and_end_lose_nothing(serve_process, trained_folder, texts, tmp_path):
+def found_in(answer):
+    return [
+        [(ent["start"], ent["end"], ent["label"]) for ent in entities]
+        for entities in answer.json()["entities"]
+    ]
+
+
+def test_reload_and_end_lose_nothing(
+    serve_process, trained_folder, trained, texts, entities, tmp_path
+):
     folder = shutil.copytree(trained_folder, tmp_path / "model")
     process, address = serve_process(folder=folder)
+    assert address.startswith("http://127.0.0.1:")
+    answer = httpx.post(f"{address}/entities", json={"texts": texts}, timeout=LONG)
+    assert found_in(answer) == [entities(trained(text)) for text in texts]
     statuses, is_over, n_asked = [], threading.Event(), threading.Event()
     with ThreadPoolExecutor(4) as pool:
         args = (ask_on_and_on, address, texts, statuses, is_over, n_asked)
@@ -61,10 +62,3 @@ def test_reload_and_end_lose_nothing(serve_process, trained_folder, texts, tmp_p
     assert n_before > 20 and set(statuses) == {200}
     process.wait(LONG)
     assert process.returncode in (0, -signal.SIGTERM)
-
-
-def test_a_second_server_on_the_port_is_one_line(serve_process):
-    _, address = serve_process()
-    other, _ = serve_process("--port", address.rsplit(":", 1)[1])
-    assert other.wait(LONG) == 1
-    assert "cannot listen on port" in other.stderr.read()

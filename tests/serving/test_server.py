@@ -200,6 +200,16 @@ def test_connections_that_are_kept_are_told_of_the_end(serve_reader, slow):
         ask(served, "a")
 
 
+def test_a_port_that_is_taken_is_told(serve_reader, slow):
+    from spacy_entlm.serving.http import listen
+
+    served = serve_reader(slow)
+    with pytest.raises(DataError, match="cannot listen on port"):
+        listen(int(served.address.rsplit(":", 1)[1]))
+    with pytest.raises(DataError, match=r"name\.invalid, port 0"):
+        listen(0, "name.invalid")
+
+
 def test_a_request_that_could_never_wait_is_refused_at_the_start():
     with pytest.raises(DataError, match="more than may wait"):
         Limits(texts=10, queue=5)
