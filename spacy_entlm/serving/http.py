@@ -20,6 +20,7 @@ class Body(BaseModel):
 
 def listen(port: int, host: str = HOST) -> socket.socket:
     """Take a port. RAISES (DataError): If it is taken, or there is no such host."""
+    listening = None
     try:
         family, kind, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -30,6 +31,8 @@ def listen(port: int, host: str = HOST) -> socket.socket:
         listening.bind(address)
         listening.listen()  # whoever opens the printed address at once is not refused
     except OSError as error:
+        if listening is not None:
+            listening.close()
         where = f"port {port}" if host == HOST else f"{host}, port {port}"
         problem = f"cannot listen on {where} ({error.strerror}): choose another"
         raise DataError(problem) from error
