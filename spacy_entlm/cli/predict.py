@@ -3,13 +3,13 @@
 import os
 from collections import Counter
 from contextlib import contextmanager
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import IO, Any, Dict, Iterable, Iterator, Optional, Tuple
 
 import spacy
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin, Span
+from spacy.tokens import Doc, DocBin
 from tqdm import tqdm
 
 from ..corpus.texts import check_text_files, numbered_texts, text_of
@@ -18,7 +18,7 @@ from ..files.file import check_extension, check_output, lock_file, sync, write_f
 from ..files.json_lines import dump_line, load_object, read_objects
 from ..files.text import unpacked_extension
 from ..pipeline.base import MaskedLMNER
-from ..pipeline.confidence import confidence
+from ..pipeline.confidence import found_spans, scored_entities
 from ._options import GPU_ID, arg, command, flag, opt
 from ._util import echo
 
@@ -63,7 +63,7 @@ def predict_cli(
         texts = islice(_entries(in_), n_done, None)
         stream = nlp.pipe(texts, as_tuples=True, batch_size=batch_size)
         for doc, entry in tqdm(stream, unit="text", initial=n_done, disable=None):
-            counts.update(texts=1, entities=len(_spans(doc)))
+            counts.update(texts=1, entities=len(found_spans(doc)))
             yield doc, entry
 
     if out.suffix.lower() == JSONL:
@@ -101,19 +101,7 @@ def _entries(path: Path) -> Iterator[Tuple[str, Entry]]:
 
 def entities_of(doc: Doc, entry: Entry) -> Entry:
     """A text as a JSON object: its entities, and what the input says of it."""
-    spans = []
-    for ent in _spans(doc):
-        span = {"start": ent.start_char, "end": ent.end_char, "label": ent.label_}
-        score = confidence(ent)
-        spans.append(span if score is None else {**span, "score": round(score, 4)})
-    return {**entry, "text": doc.text, "spans": spans}
-
-
-def _spans(doc: Doc) -> List[Span]:
-    """The entities, or the span groups' where only these are annotated."""
-    groups = [] if doc.ents else doc.spans.values()
-    scored = [list(group) for group in groups if "scores" in group.attrs]
-    return [*doc.ents, *chain.from_iterable(scored)]
+    return {**entry, "text": doc.text, "spans": scored_entities(doc)}
 
 
 def _load(pipeline: str, threshold: Optional[float]) -> Language:

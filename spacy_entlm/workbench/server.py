@@ -7,12 +7,10 @@ another site may lead to 127.0.0.1, too.
 """
 
 import secrets
-import socket
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
-from ..files.errors import DataError
 from .docs import export
 from .runs import MODEL, RUNNING, TRAIN, WHEEL, Runs
 from .store import CHOSEN, COMING, Conflict, Store
@@ -21,13 +19,14 @@ try:
     import uvicorn
     from fastapi import Depends, FastAPI, HTTPException, Request, Response
     from fastapi.responses import JSONResponse
-    from pydantic import BaseModel, ConfigDict, Field, StrictInt
+    from pydantic import Field, StrictInt
+
+    from ..serving.http import HOST, Body, body_size, listen, one_line, server_config
 except ImportError as error:  # pragma: no cover
     raise ImportError(
         "The workbench needs FastAPI: pip install '.[workbench]' in the clone"
     ) from error
 
-HOST = "127.0.0.1"
 NAMES = (HOST, "localhost")
 TOKEN = "x-workbench-token"
 DATA = "data"
@@ -54,12 +53,6 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-
-
-class Body(BaseModel):
-    """Of a call; what it does not know is refused."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class Answer(Body):
@@ -118,25 +111,9 @@ def serve(runs: Runs, port: int) -> None:
     make_server(runs, port).run(sockets=[listening])
 
 
-def listen(port: int) -> socket.socket:
-    """Take a port of this machine. RAISES (DataError): If it is taken."""
-    # With the protocol named, asyncio sends at once; else answers wait for 40 ms.
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((HOST, port))
-        listening.listen()  # whoever opens the printed address at once is not refused
-    except OSError as error:
-        problem = f"cannot listen on port {port} ({error.strerror}): choose another"
-        raise DataError(problem) from error
-    return listening
-
-
 def make_server(runs: Runs, port: int) -> uvicorn.Server:
     """The server of `make_app`."""
-    app = make_app(runs, port)
-    config = uvicorn.Config(app, log_level="warning", server_header=False)
-    return uvicorn.Server(config)
+    return uvicorn.Server(server_config(make_app(runs, port)))
 
 
 def _guard(hosts: set[str]) -> Any:
@@ -144,8 +121,7 @@ def _guard(hosts: set[str]) -> Any:
 
     async def check(request: Request, call_next: Any) -> Response:
         headers = request.headers
-        size = headers.get("content-length", "0")
-        is_whole = size.isdigit() and "transfer-encoding" not in headers
+        size = body_size(request)
         is_call = request.url.path.startswith("/api/")
         site = headers.get("sec-fetch-site", "none") if is_call else "none"
         response: Response
@@ -153,7 +129,7 @@ def _guard(hosts: set[str]) -> Any:
             response = JSONResponse({"detail": "Unknown host"}, 400)
         elif headers.get("origin") not in origins or site not in SAME_SITE:
             response = JSONResponse({"detail": "Another site may not"}, 403)
-        elif not is_whole or int(size) > MAX_BODY:
+        elif size is None or size > MAX_BODY:
             response = JSONResponse({"detail": "Too large"}, 413)
         else:
             response = await call_next(request)
@@ -165,7 +141,7 @@ def _guard(hosts: set[str]) -> Any:
 
 async def _refuse(request: Request, error: Exception) -> Response:
     code = 409 if isinstance(error, Conflict) else 422
-    return JSONResponse({"detail": " ".join(str(error).split())}, code)
+    return JSONResponse({"detail": one_line(error)}, code)
 
 
 def _file(name: str) -> Any:

@@ -1,0 +1,169 @@
+"""Load on `entlm serve`: open loop, so that a slow server does not slow the clients.
+
+    python project/benchmarks/serve_load.py PIPELINE TEXTS --seconds 30
+
+Requests of one text each, of mixed lengths, are sent at random moments of a given rate,
+whatever was answered before. First alone, one after the other; then `nlp.pipe` on the
+same texts in this process while the server waits, and the server when far more comes
+than it can read; then half of that rate, where percentiles of the latency are taken;
+then the same with a reload and a SIGTERM in the middle. A request is lost if a
+connection took it and no answer came; one that found no listener is "refused".
+"""
+
+import asyncio
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter
+from itertools import cycle, islice
+from pathlib import Path
+from typing import List, Optional, Tuple
+
+import httpx
+import spacy
+import typer
+
+from spacy_entlm.corpus.texts import read_texts
+
+LOST, REFUSED = "lost", "refused"
+# Words of the texts, which are put together from lines: from a query to a page.
+LENGTHS = (5, 20, 20, 60, 60, 200)
+BATCH_SIZE = 128
+# Requests a second for saturation, far more than can be read.
+FLOOD = 1000
+LONG = 120
+
+
+def main(
+    pipeline: Path,
+    texts: Path = typer.Argument(help="Plain text of any form"),
+    seconds: float = typer.Option(30.0, help="Of each part"),
+    n_texts: int = typer.Option(600, help="Different texts"),
+    seed: int = 0,
+) -> None:
+    """Measure, and print figures."""
+    mixed = mix(texts, n_texts, random.Random(seed))
+    print(f"{len(mixed)} texts, {sum(len(text.split()) for text in mixed):,} words")
+    process, address = start(pipeline)
+    try:
+        one = asyncio.run(alone(address, mixed[:100]))
+        median = statistics.median(one)
+        print(f"alone: median {1000 * median:.1f} ms")
+        offline = pipe_rate(pipeline, mixed)
+        print(f"nlp.pipe: {offline:.1f} texts a second, in batches of {BATCH_SIZE}")
+        rate = asyncio.run(flood(address, mixed, int(offline * seconds)))
+        print(f"server, saturated: {rate:.1f} texts a second, {rate / offline:.2f}")
+        half = asyncio.run(load(address, mixed, rate / 2, seconds))
+        report("half load", half, median)
+        half = asyncio.run(load(address, mixed, rate / 2, seconds, process))
+        report("reload, then SIGTERM", half, median)
+        print(f"ended with {process.wait(LONG)}")
+    finally:
+        process.kill()
+
+
+def mix(path: Path, n_texts: int, rng: random.Random) -> List[str]:
+    """Texts of mixed lengths, made of the lines of a file."""
+    lines = (line for again in cycle([path]) for line in read_texts([again]))
+    words = (word for line in lines for word in line.split())
+    return [" ".join(islice(words, rng.choice(LENGTHS))) for _ in range(n_texts)]
+
+
+def start(pipeline: Path) -> Tuple[subprocess.Popen, str]:
+    """The server, with a queue that takes all, and its address."""
+    line = [sys.executable, "-m", "spacy", "entlm", "serve", str(pipeline)]
+    line += ["--port", "0", "--queue", "1000000", "--timeout", str(LONG)]
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    if not (address := process.stdout.readline().strip()):
+        raise SystemExit("The server did not start")
+    return process, address
+
+
+def pipe_rate(pipeline: Path, texts: List[str]) -> float:
+    """Texts a second of `nlp.pipe`; the server has nothing to do meanwhile."""
+    nlp = spacy.load(pipeline)
+    list(nlp.pipe(texts[:BATCH_SIZE], batch_size=BATCH_SIZE))
+    start = time.perf_counter()
+    for _ in nlp.pipe(texts, batch_size=BATCH_SIZE):
+        pass
+    return len(texts) / (time.perf_counter() - start)
+
+
+def client_of(address: str) -> httpx.AsyncClient:
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
+    return httpx.AsyncClient(base_url=address, timeout=LONG, limits=limits)
+
+
+async def ask(client: httpx.AsyncClient, text: str) -> Tuple[str, float]:
+    """What became of a request, and after how many seconds."""
+    start = time.perf_counter()
+    try:
+        answer = await client.post("/entities", json={"texts": [text]})
+        outcome = str(answer.status_code)
+    except httpx.ConnectError:
+        outcome = REFUSED
+    except httpx.HTTPError:
+        outcome = LOST
+    return outcome, time.perf_counter() - start
+
+
+async def alone(address: str, texts: List[str]) -> List[float]:
+    """Seconds of requests one after the other."""
+    async with client_of(address) as client:
+        return [(await ask(client, text))[1] for text in texts]
+
+
+async def flood(address: str, texts: List[str], n_requests: int) -> float:
+    """Answers a second when requests come at FLOOD a second."""
+    start = time.perf_counter()
+    async with client_of(address) as client:
+        tasks = []
+        for text in islice(cycle(texts), n_requests):
+            tasks.append(asyncio.create_task(ask(client, text)))
+            if len(tasks) % 10 == 0:
+                await asyncio.sleep(10 / FLOOD)
+        outcomes = await asyncio.gather(*tasks)
+    assert {outcome for outcome, _ in outcomes} == {"200"}
+    return n_requests / (time.perf_counter() - start)
+
+
+async def load(
+    address: str,
+    texts: List[str],
+    rate: float,
+    seconds: float,
+    process: Optional[subprocess.Popen] = None,
+) -> List[Tuple[str, float]]:
+    """Outcomes of requests at a rate; with a process it is told to reload after a third
+    of the time, and to end after two thirds."""
+    rng, tasks, loop = random.Random(1), [], asyncio.get_running_loop()
+    begin = at = loop.time()
+    signals = [(1 / 3, signal.SIGHUP), (2 / 3, signal.SIGTERM)] if process else []
+    async with client_of(address) as client:
+        for text in cycle(texts):
+            at += rng.expovariate(rate)
+            if at > begin + seconds:
+                break
+            await asyncio.sleep(max(0.0, at - loop.time()))
+            tasks.append(asyncio.create_task(ask(client, text)))
+            if process and signals and at - begin > signals[0][0] * seconds:
+                process.send_signal(signals.pop(0)[1])
+        return list(await asyncio.gather(*tasks))
+
+
+def report(title: str, outcomes: List[Tuple[str, float]], median: float) -> None:
+    """Print how many there were, and percentiles of those answered."""
+    counts = Counter(outcome for outcome, _ in outcomes)
+    taken = sorted(seconds for outcome, seconds in outcomes if outcome == "200")
+    cuts = statistics.quantiles(taken, n=100)
+    shown = ", ".join(f"{p}th {1000 * cuts[p - 1]:.0f} ms" for p in (50, 95, 99))
+    print(f"{title}: {dict(counts)}, lost {counts[LOST]}; {shown}", end=" ")
+    print(f"({cuts[98] / median:.1f} times the median alone)")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,46 @@
+"""The command `serve`: a pipeline that answers over HTTP."""
+
+from ..files.errors import DataError
+from ._options import GPU_ID, arg, command, opt
+
+
+@command("serve")
+def serve_cli(
+    pipeline: str = arg("PIPELINE", "Folder or package of a pipeline"),
+    host: str = opt("127.0.0.1", "Address to listen on; other machines need another"),
+    port: int = opt(8901, "0: any that is free", min=0, max=65535),
+    max_bytes: int = opt(1 << 20, "Of a request", min=1),
+    max_texts: int = opt(256, "Of a request", min=1),
+    max_chars: int = opt(100_000, "Of a text", min=1),
+    timeout: float = opt(30.0, "Seconds until an answer", min=0.001),
+    queue: int = opt(1024, "Texts that may wait; then 429", min=1),
+    batch_size: int = opt(128, "Texts read together", min=1),
+    wait: float = opt(5.0, "Milliseconds to wait for others of a batch", min=0, max=5),
+    gpu_id: int = GPU_ID,
+) -> None:
+    """Answer POST /entities {"texts": ["..."]} with entities and their scores.
+
+    GET /health and /metrics tell how it is. SIGHUP or POST /reload loads the pipeline
+    again; SIGTERM ends, after the last answer. Neither loses a request.
+
+    \b
+    Example:
+      python -m spacy entlm serve my_model --port 8901
+    """
+    try:
+        from ..serving.server import serve
+    except ImportError as error:  # it says which extra is missing
+        raise DataError(str(error)) from error
+    from ..serving.limits import Limits
+    from ..serving.reader import Reader
+
+    limits = Limits(
+        bytes=max_bytes,
+        texts=max_texts,
+        characters=max_chars,
+        seconds=timeout,
+        queue=queue,
+        batch=batch_size,
+        wait=wait / 1000,
+    )
+    serve(Reader(pipeline, gpu_id), limits, port, host)

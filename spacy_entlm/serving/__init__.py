@@ -1,0 +1,1 @@
+"""A pipeline that answers over HTTP."""

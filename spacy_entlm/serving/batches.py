@@ -1,0 +1,120 @@
+"""Requests that arrive together are read together, in the order of their arrival."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Callable, List
+
+from .limits import Limits
+from .reader import Answer
+
+
+class QueueFull(Exception):
+    """So many texts wait that no more are taken."""
+
+
+class Late(Exception):
+    """No answer within the limit. was_read (bool): Whether reading had begun."""
+
+    def __init__(self, was_read: bool) -> None:
+        super().__init__(was_read)
+        self.was_read = was_read
+
+
+@dataclass(eq=False)
+class _Request:
+    texts: List[str]
+    arrived: float
+    answers: "asyncio.Future[List[Answer]]"
+    was_read: bool = False
+
+
+class Batches:
+    """A queue in front of the one thread that reads. Used in an event loop."""
+
+    def __init__(
+        self,
+        read: Callable[[List[str]], List[Answer]],
+        limits: Limits,
+        note_batch: Callable[[int], object] = lambda n_texts: None,
+    ) -> None:
+        """read (Callable): Texts to answers, one each; called in a thread that is
+            always the same one.
+        note_batch (Callable): Told how many texts a batch has."""
+        self.read = read
+        self.limits = limits
+        self.note_batch = note_batch
+        self.n_waiting = 0  # texts
+        self._queue: asyncio.Queue[_Request] = asyncio.Queue()
+
+    async def ask(self, texts: List[str], seconds: float) -> List[Answer]:
+        """Wait for the answers to texts.
+
+        seconds (float): As long at most.
+        RAISES (QueueFull): At once, if too many wait. (Late): If it took too long.
+        """
+        if self.n_waiting + len(texts) > self.limits.queue:
+            raise QueueFull
+        loop = asyncio.get_running_loop()
+        request = _Request(texts, loop.time(), loop.create_future())
+        self.n_waiting += len(texts)
+        self._queue.put_nowait(request)
+        try:
+            return await asyncio.wait_for(request.answers, seconds)
+        except asyncio.TimeoutError as error:
+            raise Late(request.was_read) from error
+        finally:
+            if not request.was_read:  # whoever gave up makes room at once
+                self.n_waiting -= len(texts)
+
+    async def run(self) -> None:
+        """Read what comes until this task is cancelled."""
+        loop = asyncio.get_running_loop()
+        with ThreadPoolExecutor(1, "pipeline") as thread:
+            while True:
+                batch = await self._next_batch()
+                texts = [text for request in batch for text in request.texts]
+                self.note_batch(len(texts))
+                try:
+                    answers = await loop.run_in_executor(thread, self.read, texts)
+                except Exception as error:  # eg of memory: the next batch may fit
+                    _fail(batch, error)
+                else:
+                    _answer(batch, answers)
+
+    async def _next_batch(self) -> List[_Request]:
+        """Wait for a request, and a little for more; leave out who has given up."""
+        batch: List[_Request] = []
+        while not batch:
+            first = await self._queue.get()
+            now = asyncio.get_running_loop().time()
+            rest = first.arrived + self.limits.wait - now
+            if rest > 0 and self.n_waiting < self.limits.batch:
+                await asyncio.sleep(rest)
+            n_texts = self._take(first, batch)
+            while n_texts < self.limits.batch and not self._queue.empty():
+                n_texts += self._take(self._queue.get_nowait(), batch)
+        return batch
+
+    def _take(self, request: _Request, batch: List[_Request]) -> int:
+        if request.answers.done():
+            return 0
+        request.was_read = True
+        self.n_waiting -= len(request.texts)
+        batch.append(request)
+        return len(request.texts)
+
+
+def _answer(batch: List[_Request], answers: List[Answer]) -> None:
+    start = 0
+    for request in batch:
+        end = start + len(request.texts)
+        if not request.answers.done():  # who waits no more gets none
+            request.answers.set_result(answers[start:end])
+        start = end
+
+
+def _fail(batch: List[_Request], error: Exception) -> None:
+    for request in batch:
+        if not request.answers.done():
+            request.answers.set_exception(error)

@@ -1,0 +1,51 @@
+"""The command `serve`: what it makes of its arguments before it serves."""
+
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from spacy_entlm.cli import entlm_cli
+
+
+def run(*args):
+    return CliRunner().invoke(entlm_cli, ["serve", *map(str, args)])
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """What would have been served."""
+    pytest.importorskip("prometheus_client", reason="needs the extra `serve`")
+    from spacy_entlm.serving import server
+
+    served = []
+    monkeypatch.setattr(server, "serve", lambda *args: served.append(args))
+    return served
+
+
+def test_options_become_limits(served, trained_folder):
+    result = run(trained_folder, "--max-chars", 10, "--timeout", 2, "--wait", 1)
+    assert result.exit_code == 0, result.stderr
+    ((reader, limits, port, host),) = served
+    assert (limits.characters, limits.seconds, limits.wait) == (10, 2, 0.001)
+    assert (reader.pipeline, port, host) == (str(trained_folder), 8901, "127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    "args, text", [(["none"], "none"), (["none", "--queue", 1], "more than may wait")]
+)
+def test_bad_arguments_are_one_line(served, args, text):
+    result = run(*args)
+    assert result.exit_code == 1 and text in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert not served
+
+
+@pytest.mark.parametrize("package", ["fastapi", "prometheus_client"])
+def test_without_the_extra_it_is_named(monkeypatch, package):
+    for name in ("server", "http", "metrics"):
+        monkeypatch.delitem(sys.modules, f"spacy_entlm.serving.{name}", raising=False)
+    monkeypatch.setitem(sys.modules, package, None)
+    result = run("none")
+    assert result.exit_code == 1 and "[serve]" in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
