@@ -99,7 +99,7 @@ def _sums(words: Any, starts: numpy.ndarray, lengths: List[int]) -> numpy.ndarra
 
 def _mean_features(pieces: PieceFeatures) -> numpy.ndarray:
     docs = numpy.repeat(numpy.arange(len(pieces.lengths)), pieces.lengths)
-    features = pieces.features.float()
+    features = torch.as_tensor(pieces.features).float()  # an exported model's: numpy
     index = torch.from_numpy(docs[pieces.first_words]).to(features.device)
     sums = features.new_zeros((len(pieces.lengths), features.shape[1]))
     sums.index_add_(0, index, features)

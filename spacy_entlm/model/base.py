@@ -8,6 +8,7 @@ Nothing here needs PyTorch: an exported pipeline predicts without it.
 """
 
 import warnings
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, List, Optional, Protocol, Tuple
 
@@ -93,9 +94,9 @@ class LabelModel(Protocol):
         of its sum."""
 
 
-class ReadingModel:
+class ReadingModel(ABC):
     """A view of a Thinc model that reads Docs; it holds nothing of its own. A subclass
-    is a `LabelModel`, and has the methods below that only raise here."""
+    is a `LabelModel`."""
 
     def __init__(self, model: Model):
         self.config: Any = model.attrs["config"]
@@ -118,37 +119,37 @@ class ReadingModel:
         return self.shim.network
 
     @property
+    @abstractmethod
     def backbone(self) -> str:
         """Name of what a training begins with."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def alphabet(self) -> Alphabet:
         """What the network reads."""
-        raise NotImplementedError
 
     @property
     def batch_limits(self) -> Tuple[int, int]:
         """Most pieces of a batch in prediction, and most of them that are padding."""
         return CPU_BATCH_PIECES, CPU_BATCH_PADDING
 
+    @abstractmethod
     def load_backbone(self) -> None:
         """Load the backbone afresh, without classes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read_pieces(
         self, docs: List[Doc]
     ) -> Tuple[PieceFeatures, Callable[[PieceGradient], List[Doc]]]:
         """Features of all pieces in training, and the callback for their gradient."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read_batch(self, batch: Batch) -> Any:
         """(n, width), features of the words that are read from a batch."""
-        raise NotImplementedError
 
+    @abstractmethod
     def joined(self, parts: List[Any]) -> Any:
         """(n, width), what `read_batch` gave, of none or of several batches."""
-        raise NotImplementedError
 
     def windows(self, docs: List[Doc]) -> Windows:
         """The windows in which Docs are read. Warns of words that are cut."""

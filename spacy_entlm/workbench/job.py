@@ -160,8 +160,10 @@ class Job:
             )
             rows.append(count_sentence(right, ours, labels))
             mistakes += _mistakes(text["id"], gold, set(right), set(ours))
-        scores: Dict[str, Any] = {"n_test": len(pairs), "mistakes": mistakes}
-        scores["mistakes"] = mistakes[:N_MISTAKES]
+        scores: Dict[str, Any] = {
+            "n_test": len(pairs),
+            "mistakes": mistakes[:N_MISTAKES],
+        }
         if pairs:
             counts = numpy.array(rows)[:, :, None]
             scores["f1"] = _interval(f1_interval(counts.sum(axis=1)))

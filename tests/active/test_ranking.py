@@ -4,6 +4,7 @@ import numpy
 import pytest
 import spacy
 
+import spacy_entlm
 from spacy_entlm.active import rank
 from spacy_entlm.active.signals import class_weights, density, directions, read_signals
 
@@ -30,6 +31,11 @@ def test_order_repeats_with_a_seed_and_holds_each_text_once(trained, pool):
     assert rank(trained, pool, n=None, seed=3) == first
     assert sorted(places(first)) == list(range(len(pool)))
     assert places(rank(trained, pool, n=4, seed=3)) == places(first)[:4]
+
+
+def test_an_exported_pipeline_ranks_as_the_one_that_it_was(trained, pool, tmp_path):
+    exported = spacy_entlm.export(trained, tmp_path / "exported")
+    assert places(rank(exported, pool, n=None)) == places(rank(trained, pool, n=None))
 
 
 def test_seed_decides_only_between_equals(trained, pool):
