@@ -7,9 +7,10 @@ from .about import __version__
 if TYPE_CHECKING:
     from .pipeline.confidence import confidence
     from .pipeline.export import export
+    from .training.calibrate import calibrate
     from .training.recipe import train
 
-__all__ = ["__version__", "confidence", "export", "train"]
+__all__ = ["__version__", "calibrate", "confidence", "export", "train"]
 
 
 def __getattr__(name: str) -> Any:
@@ -18,6 +19,10 @@ def __getattr__(name: str) -> Any:
         from .training.recipe import train
 
         return train
+    if name == "calibrate":
+        from .training.calibrate import calibrate
+
+        return calibrate
     if name == "confidence":
         from .pipeline.confidence import confidence
 

@@ -1,6 +1,7 @@
 """The command `evaluate`: F1 of a pipeline, for IO gold and for BIO gold."""
 
 import time
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 from typing import Any, Dict, List, Optional
@@ -12,6 +13,7 @@ from spacy.training import Example
 from ..corpus.docs import unannotated
 from ..corpus.formats import EXTENSIONS
 from ..corpus.readers import read_docs
+from ..evaluation.reliability import reliability
 from ..evaluation.scoring import score_entities
 from ..files.errors import DataError
 from ..files.file import check_output, replace_file
@@ -33,7 +35,8 @@ def evaluate_cli(
     """Measure precision, recall and F1 of entities.
 
     IO gold: neighbouring entities of one class are one, as the paper counts them. BIO
-    gold: entities as they are annotated.
+    gold: entities as they are annotated. `report reliability` draws how far confidences
+    can be trusted, from OUT.
 
     \b
     Example:
@@ -63,7 +66,9 @@ def _measure(pipeline: Path, test: Path, format: str) -> Dict[str, Any]:
     docs = nlp.pipe((unannotated(doc) for doc in gold), batch_size=256)
     predicted = list(progress_bar(docs))
     seconds = time.perf_counter() - start
-    figures = score_entities(Example(*pair) for pair in zip(predicted, gold))
+    examples = [Example(*pair) for pair in zip(predicted, gold)]
+    figures = score_entities(examples)
+    figures["confidence"] = asdict(reliability(examples))
     figures["sentences"] = len(gold)
     figures["words_per_second"] = round(sum(map(len, gold)) / max(seconds, 1e-9))
     return {**figures, "date": date.today().isoformat()}
@@ -77,4 +82,7 @@ def _lines(figures: Dict[str, Any]) -> List[str]:
         totals.append(f"{100 * figures[way]['f']:.2f} ({gold})")
     summary = f"F1 {', '.join(totals)} on {figures['sentences']} sentences"
     speed = f"{figures['words_per_second']:,} words per second"
-    return [*score_table(rows), f"{summary}, {speed}"]
+    lines = [*score_table(rows), f"{summary}, {speed}"]
+    if (error := figures["confidence"]["error"]) is not None:
+        lines.append(f"Confidences miss what is right by {error:.2f} in the mean")
+    return lines

@@ -46,3 +46,26 @@ def label_words_cli(
     if not has_matplotlib():
         echo(HOW_TO_GET)
     echo(f"Wrote {output_path}")
+
+
+@command("reliability", report_cli)
+def reliability_cli(
+    metrics: Path = arg("METRICS.json", "What `evaluate` wrote with --out"),
+    output_path: Path = arg("OUT.html", "Page to write"),
+    overwrite: bool = flag("--overwrite", "Replace a page that is there"),
+) -> None:
+    """Show how far a pipeline's confidences can be trusted: a reliability diagram.
+
+    \b
+    Example:
+      python -m spacy entlm report reliability metrics.json reliability.html
+    """
+    check_output(output_path, source=metrics, overwrite=overwrite)
+    from ..evaluation.pages import HOW_TO_GET, has_matplotlib
+    from ..evaluation.reliability import read_reliability, reliability_page
+
+    page = reliability_page(read_reliability(metrics), f"Confidences of {metrics}")
+    replace_file(output_path, page.encode("utf8"))
+    if not has_matplotlib():
+        echo(HOW_TO_GET)
+    echo(f"Wrote {output_path}")

@@ -23,6 +23,7 @@ from ..files.text import read_bytes
 from ..label_words.words import LabelWords, check_label_words, read_label_words
 from ..model.base import LabelModel, PieceModel, get_label_model
 from ..model.types import PieceFeatures, PieceGradient
+from .calibration import UNCHANGED, Calibration, read_calibration
 from .examples import word_targets
 from .optimizer import suit_optimizer
 from .requirements import add_requirement
@@ -87,6 +88,8 @@ class MaskedLMNER(TrainablePipe):
             "overwrite": overwrite,
         }
         self.threshold = threshold
+        # How confidences of the decoder become those that a user sees.
+        self.calibration: Calibration = UNCHANGED
         if not annotate_ents and spans_key is None:
             raise ValueError(
                 f"[{name}] annotate_ents is false and there is no spans_key: entities "
@@ -195,7 +198,8 @@ class MaskedLMNER(TrainablePipe):
         labels = self.labels  # as text: a Doc may have another vocabulary than we
         key = self.spans_key
         for doc, found in zip(docs, entities):
-            sure = found.confidences >= self.threshold
+            confidences = self.calibration(found.confidences)
+            sure = confidences >= self.threshold
             spans = [
                 Span(doc, start, end, label=labels[label])
                 for start, end, label in found.spans[sure].tolist()
@@ -204,7 +208,7 @@ class MaskedLMNER(TrainablePipe):
                 kept = () if self.cfg["overwrite"] else doc.ents
                 doc.set_ents(filter_spans(spans, kept))
             if key is not None:
-                attrs = {"scores": found.confidences[sure]}
+                attrs = {"scores": confidences[sure]}
                 doc.spans[key] = SpanGroup(doc, name=key, spans=spans, attrs=attrs)
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> Dict[str, Any]:
@@ -303,7 +307,8 @@ class MaskedLMNER(TrainablePipe):
         """Save to a folder. The new files take the place of those of an earlier save
         together, when all are complete; excluded parts and other files stay.
 
-        exclude (Iterable[str]): Parts to leave out: "decoder", "model", "added_labels".
+        exclude (Iterable[str]): Parts to leave out: "decoder", "calibration", "model",
+            "added_labels".
         """
         with write_folder(Path(path), keep=list(exclude)) as folder:
             self._write_parts(folder, exclude)
@@ -312,6 +317,7 @@ class MaskedLMNER(TrainablePipe):
         serialize: Dict[str, Callable[[Path], Any]] = {
             "model": self.label_model.shim.to_disk,
             "decoder": lambda p: p.write_bytes(self.decoder.to_bytes()),
+            "calibration": lambda p: p.write_bytes(self.calibration.to_bytes()),
         }
         if not self.is_initialized:  # else the classes are with the model
             serialize[ADDED_LABELS] = lambda p: srsly.write_json(p, self._added)
@@ -323,6 +329,7 @@ class MaskedLMNER(TrainablePipe):
         """Load from a folder. Settings stay what the config says."""
         deserialize: Dict[str, Callable[[Path], Any]] = {
             "decoder": self._load_decoder,
+            "calibration": self._load_calibration,
             "model": self._load_model,
             ADDED_LABELS: self._load_added_labels,
         }
@@ -333,6 +340,10 @@ class MaskedLMNER(TrainablePipe):
     def _load_decoder(self, path: Path) -> None:
         with located(path):
             self.decoder.from_bytes(read_bytes(path))
+
+    def _load_calibration(self, path: Path) -> None:
+        # Earlier versions had none.
+        self.calibration = read_calibration(path) if path.exists() else UNCHANGED
 
     def _load_model(self, path: Path) -> None:
         is_empty = not path.is_dir() or not any(path.iterdir())

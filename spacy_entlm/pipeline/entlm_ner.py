@@ -16,6 +16,7 @@ from ..label_words.words import LabelWordError, LabelWords
 from ..model.base import PieceModel, get_label_model
 from ..model.types import PieceFeatures, PieceGradient
 from .base import ASSIGNS, COMMON_CONFIG, MODEL_CONFIG, SCORE_WEIGHTS, MaskedLMNER
+from .calibration import UNCHANGED, Calibration
 from .examples import (
     annotated_before,
     entity_labels,
@@ -196,6 +197,8 @@ class EntLMNER(MaskedLMNER):
             view.add_labels(words, learned=learned, label_rows=path)
             self._note_labels()
             self.decoder.initialize(get_examples, self.labels)
+        few_shot = getattr(self.decoder, "few_shot_calibration", UNCHANGED)
+        self.calibration = Calibration(*few_shot)
         self._rehearsal_model = None
 
     def _recognise(

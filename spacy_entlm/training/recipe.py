@@ -79,7 +79,7 @@ def train(
     RETURNS (Dict[str, List[float]]): The mean loss of each epoch, per component.
     RAISES (ValueError): If there is no example, or a setting has no such value.
     """
-    data = [_example(nlp, annotated) for annotated in examples]
+    data = [to_example(nlp, annotated) for annotated in examples]
     if not data:
         raise ValueError("There is nothing to train on: no examples were given")
     for setting, value in (
@@ -158,7 +158,9 @@ def _prepare(
     return names
 
 
-def _example(nlp: Language, annotated: Annotated) -> Example:
+def to_example(nlp: Language, annotated: Annotated) -> Example:
+    """What `train` takes, as an example.
+    RAISES (ValueError): If it is none of that."""
     if isinstance(annotated, Example):
         return annotated
     if isinstance(annotated, Doc):

@@ -200,7 +200,11 @@ def test_component_is_saved_and_loaded_without_a_pipeline(
 
 def test_parts_can_be_left_out(trained, tmp_path):
     trained.get_pipe(NAME).to_disk(tmp_path / "component", exclude=["model"])
-    assert set(files_in(tmp_path / "component")) == {"decoder", "files.json"}
+    assert set(files_in(tmp_path / "component")) == {
+        "calibration",
+        "decoder",
+        "files.json",
+    }
 
 
 def test_loaded_pipeline_learns_on(trained_folder, make_examples):
