@@ -1,4 +1,4 @@
-"""The learning rate that suits a backbone."""
+"""The learning rate that suits a backbone, and how near its weights stay."""
 
 import logging
 import math
@@ -15,6 +15,8 @@ PAPER_WIDTH = 768
 # Half the width wants three times the rate: measured on wikigold at width 384.
 WIDTH_EXPONENT = math.log2(3)
 HIGHEST_LEARN_RATE = 1e-3
+# Of a backbone that knows classes of names (benchmarks/RESULTS.md).
+START_DECAY = 100.0
 
 
 def suitable_learn_rate(backbone: Optional[str]) -> float:
@@ -44,3 +46,11 @@ def learn_rate_for_width(width: int) -> float:
     """The rule: 1e-4 * (768 / width) ** log2(3), at most 1e-3."""
     rate = PAPER_LEARN_RATE * (PAPER_WIDTH / width) ** WIDTH_EXPONENT
     return min(rate, HIGHEST_LEARN_RATE)
+
+
+def suitable_start_decay(backbone: Optional[str]) -> float:
+    """How much, times the learning rate, weights go back to those of the backbone at
+    each step: 100 where it knows classes, which are not to be forgotten, else 0."""
+    if backbone is None or read_recommended(backbone).label_rows is None:
+        return 0.0
+    return START_DECAY

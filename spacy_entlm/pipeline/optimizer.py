@@ -4,7 +4,7 @@ from typing import Any
 
 from spacy.language import Language
 
-from ..backbones.learn_rate import suitable_learn_rate
+from ..backbones.learn_rate import suitable_learn_rate, suitable_start_decay
 
 OURS = "spacy-entlm.Adam.v1"
 
@@ -20,14 +20,19 @@ def suit_optimizer(nlp: Language, backbone: str, part: float = 1.0) -> None:
     training = nlp.config["training"]
     optimizer = training.get("optimizer") or {}
     default = nlp.default_config["training"]["optimizer"]
-    noted = optimizer.keys() == {"@optimizers", "learn_rate"}  # by an earlier call
+    # By an earlier call.
+    noted = optimizer.keys() <= {"@optimizers", "learn_rate", "start_decay"}
     if optimizer not in ({}, default) and not (
-        noted and optimizer["@optimizers"] == OURS
+        noted and optimizer.get("@optimizers") == OURS
     ):
         return
     if all(_is_ours(pipe) for _, pipe in nlp.pipeline if hasattr(pipe, "update")):
         rate = part * suitable_learn_rate(backbone)
-        training["optimizer"] = {"@optimizers": OURS, "learn_rate": rate}
+        training["optimizer"] = {
+            "@optimizers": OURS,
+            "learn_rate": rate,
+            "start_decay": suitable_start_decay(backbone),
+        }
 
 
 def _is_ours(pipe: Any) -> bool:

@@ -147,7 +147,12 @@ def adapt(
         mix(shim.network, first, 0.5)
         teacher = deepcopy(shim.network)
         repeats = max(1, len(learned) // (TEXTS_PER_EXAMPLE * len(examples)))
-        student = FitSettings(1, BATCH_SIZE, settings.learn_rate / 2, settings.seed)
+        student = settings._replace(
+            epochs=1,
+            batch_size=BATCH_SIZE,
+            learn_rate=settings.learn_rate / 2,
+            callback=None,
+        )
         fit(nlp, [name], [*learned, *examples * repeats], student)
         mix(shim.network, teacher, 0.5)
     except BaseException:

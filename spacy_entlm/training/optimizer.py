@@ -1,10 +1,12 @@
 """`spacy-entlm.Adam.v1`: Thinc's optimizer, with PyTorch's fused step on a CPU."""
 
-from typing import Any, Dict, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 import numpy
 from thinc.api import NumpyOps, Optimizer
 from thinc.types import FloatsXd
+
+from ..backbones.learn_rate import suitable_start_decay
 
 Key = Tuple[int, str]
 
@@ -16,16 +18,25 @@ class FusedAdam(Optimizer):
 
     # PyTorch's optimizer of each parameter: its state is there.
     fused: Dict[Key, Any]
-    __slots__ = ["fused"]
+    start_decay: float
+    # First values of the weights.
+    starts: Dict[Key, FloatsXd]
+    __slots__ = ["fused", "start_decay", "starts"]
 
-    def __init__(self, **settings: Any):
+    def __init__(self, start_decay: float, **settings: Any):
         super().__init__(**settings)
-        self.fused = {}
+        self.fused, self.starts = {}, {}
+        self.start_decay = start_decay
 
     def __call__(
         self, key: Key, weights: FloatsXd, gradient: FloatsXd, *, lr_scale: float = 1.0
     ) -> Tuple[FloatsXd, FloatsXd]:
         """Change the weights of a parameter in place; the gradient becomes zero."""
+        if self.start_decay:
+            if key not in self.starts:
+                self.starts[key] = weights.copy()
+            share = float(self.learn_rate) * lr_scale * self.start_decay
+            weights += min(1.0, share) * (self.starts[key] - weights)
         if self.L2 or self.grad_clip or not _can_share(weights, gradient):
             return super().__call__(key, weights, gradient, lr_scale=lr_scale)
         import torch
@@ -73,8 +84,22 @@ def build_adam(
     grad_clip: Any = 0.0,
     L2_is_weight_decay: bool = True,
     use_averages: bool = False,
+    start_decay: Optional[float] = None,
+    backbone: Optional[str] = None,
 ) -> Optimizer:
     """Adam with the arguments of Thinc's `Adam.v1`, numbers or schedules. The defaults
     are the paper's: neither weight decay nor averages, and no clipping of single
-    parameters, since the component clips the global norm itself."""
-    return FusedAdam(**locals())
+    parameters, since the component clips the global norm itself.
+
+    start_decay (float): Before a step weights go that much, times the learning rate, of
+        the way back to where they began (L2-SP: Li et al., 2018; decoupled from the
+        gradient, as in AdamW). So what the backbone knows is kept: hardly any weight
+        ends further than 1 / start_decay from there. 0: not at all; None: what suits
+        the backbone.
+    backbone (Optional[str]): The masked LM, as the component's setting `name`.
+    """
+    settings = {**locals()}
+    del settings["backbone"]
+    if start_decay is None:
+        settings["start_decay"] = suitable_start_decay(backbone)
+    return FusedAdam(**settings)

@@ -7,6 +7,7 @@ from spacy_entlm.training.optimizer import build_adam
 SETTINGS = {"L2": 0.0, "grad_clip": 0.0, "eps": 1e-8, "use_averages": False}
 AVERAGES = {**SETTINGS, "use_averages": True}
 KEY = (1, "weights")
+DECAY = 100.0
 
 
 def steps(optimizer, n, shape, seed=0, scale=1.0):
@@ -77,3 +78,44 @@ def test_registered_with_schedules():
     optimizer.step_schedules()
     optimizer.step_schedules()
     assert optimizer.learn_rate < first
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_weights_stay_near_to_where_they_began(fused):
+    """However many steps they make in one direction."""
+    made = build_adam(0.001, L2=0.0 if fused else 1e-9, start_decay=DECAY)
+    weights = numpy.linspace(-1, 1, 6, dtype="float32")
+    first = weights.copy()
+    for _ in range(200):
+        made(KEY, weights, numpy.ones(6, dtype="float32"))
+    moved = first - weights
+    assert (moved > 0.5 / DECAY).all()
+    assert (moved < 1.1 / DECAY).all()
+
+
+def test_what_weights_stay_near_to_is_a_copy_of_each():
+    optimizer = build_adam(0.001, start_decay=DECAY)
+    one, other = (numpy.full(3, value, dtype="float32") for value in (1.0, 5.0))
+    for _ in range(300):
+        for i, weights in enumerate((one, other)):
+            optimizer((i, "weights"), weights, numpy.ones(3, dtype="float32"))
+    for i, weights in enumerate((one, other)):  # nothing pulls any more but the start
+        before = weights.copy()
+        for _ in range(5):
+            optimizer((i, "weights"), weights, numpy.zeros(3, dtype="float32"))
+        assert weights[0] != before[0]
+    assert abs(one[0] - 1.0) < 0.02 and abs(other[0] - 5.0) < 0.02
+
+
+def test_a_high_rate_goes_no_further_back_than_to_the_start():
+    optimizer = build_adam(1.0, start_decay=DECAY)  # times 100: all of the way
+    weights = numpy.ones(2, dtype="float32")
+    for _ in range(3):
+        optimizer(KEY, weights, numpy.ones(2, dtype="float32"))
+    assert numpy.abs(weights).max() < 1.5
+
+
+def test_weights_of_a_backbone_that_knows_classes_are_held(bert):
+    assert build_adam(0.001, backbone="entlm-mini").start_decay == DECAY
+    assert build_adam(0.001, backbone=str(bert)).start_decay == 0
+    assert build_adam(0.001, backbone="entlm-mini", start_decay=0).start_decay == 0
