@@ -25,7 +25,7 @@ def apply_sharded(
     *,
     form: str = FORMS[0],
     batch_size: int = 256,
-    shard_bytes: int = 1 << 20,
+    shard_bytes: int = 1_000_000,
     engine: Engine = Engine(),
     overwrite: bool = False,
     progress: Optional[Progress] = None,

@@ -19,7 +19,8 @@ from ..files.errors import DataError, shorten
 LOCAL, RAY = ENGINES = ("local", "ray")
 # More tell the scheduler nothing; a task then has several items.
 _MOST_TASKS = 10_000
-_USAGE_STATS = "RAY_USAGE_STATS_ENABLED"
+# As an address: a cluster of this machine alone.
+_OWN = "local"
 
 Work = Callable[[Any], Any]
 
@@ -151,24 +152,15 @@ def _connected(ray: Any, engine: Engine) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    address = engine.address or os.environ.get("RAY_ADDRESS") or "local"
-    own = {"num_cpus": engine.workers, "include_dashboard": False}
-    before = os.environ.get(_USAGE_STATS)
-    os.environ[_USAGE_STATS] = "0"  # Ray reads nothing else when it starts
+    address = engine.address or os.environ.get("RAY_ADDRESS") or _OWN
+    options: Dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if address == _OWN:
+        # Ray reports nothing of a cluster that is started so.
+        options.update(num_cpus=engine.workers, include_dashboard=False)
     try:
-        ray.init(
-            address,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-            **(own if address == "local" else {}),
-        )
+        ray.init(address, **options)
     except (ConnectionError, ValueError) as error:
         raise DataError(f"no Ray cluster at {address} ({error})") from error
-    finally:
-        if before is None:
-            del os.environ[_USAGE_STATS]
-        else:
-            os.environ[_USAGE_STATS] = before
     try:
         yield
     finally:
