@@ -1,9 +1,9 @@
 """The command `apply`: entities of any number of texts, in shards."""
 
-from typing import Any, Iterable, Optional
+from typing import Optional
 
-from tqdm import tqdm
-
+from ..scale.engines import RAY, Engine
+from ..scale.worker import PipelineReader
 from ._options import (
     ADDRESS,
     ENGINE,
@@ -15,7 +15,7 @@ from ._options import (
     command,
     opt,
 )
-from ._util import echo
+from ._util import apply_on
 
 _IN = "File, folder or pattern: .txt .jsonl (.xz .gz), .parquet, .spacy; or s3://..."
 
@@ -46,31 +46,14 @@ def apply_cli(
     Example:
       python -m spacy entlm apply my_model texts/ entities --engine ray
     """
-    from ..scale.apply import apply_sharded
-    from ..scale.engines import Engine
-    from ..scale.worker import PipelineReader
-
-    chosen = Engine(engine, workers, gpus, address)
-    gpu = (0 if gpus else -1) if engine == "ray" else gpu_id
-    counts = apply_sharded(
+    gpu = (0 if gpus else -1) if engine == RAY else gpu_id
+    apply_on(
+        Engine(engine, workers, gpus, address),
         PipelineReader.of(pipeline, threshold, gpu),
         in_,
         out,
         form=form,
         batch_size=batch_size,
         shard_bytes=shard_bytes,
-        engine=chosen,
         overwrite=overwrite,
-        progress=shard_bar,
     )
-    echo_counts(counts, out)
-
-
-def shard_bar(outcomes: Iterable[Any], total: int) -> Iterable[Any]:
-    """Give what comes, with a progress bar on a terminal."""
-    return tqdm(outcomes, total=total, unit="shard", disable=None)
-
-
-def echo_counts(counts: Any, out: str) -> None:
-    """Say what was done."""
-    echo(", ".join(f"{counts[key]:,} {key}" for key in counts), f"Wrote {out}")

@@ -30,13 +30,14 @@ class ChunkCounter:
         from ..label_words.lm_counts import count_chunk
         from ..model.entlm import load_reader
 
-        if self._reader is None:
+        reader: Any = self._reader
+        if reader is None:
             if self.gpu_id >= 0:
                 spacy.require_gpu(self.gpu_id)
-            self._reader = load_reader(self.backbone)
+            self._reader = reader = load_reader(self.backbone)
         vocab = spacy.blank("xx").vocab
         docs = list(DocBin().from_bytes(item["docs"]).get_docs(vocab))
-        tally = count_chunk(self._reader, docs, item["labels"], self.top_k)
+        tally = count_chunk(reader, docs, item["labels"], self.top_k)
         return [[list(prediction), count] for prediction, count in tally.items()]
 
 

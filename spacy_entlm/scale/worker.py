@@ -33,8 +33,9 @@ _TRIAL = "Anna lives in Berlin."
 class Reader(Protocol):
     """Says how texts are read. It is sent to each worker, which loads what it names."""
 
-    def load(self) -> Language:
-        """RAISES (DataError, OSError, ValueError): If it cannot be loaded."""
+    def load(self) -> Any:
+        """A pipeline, or what has `pipe` and `memory_zone` as that has.
+        RAISES (DataError, OSError, ValueError): If it cannot be loaded."""
 
     def facts(self) -> Dict[str, Any]:
         """What tells it from another one, for the manifest."""
@@ -104,7 +105,7 @@ class ShardWorker:
     out: str
     form: str
     batch_size: int
-    _nlp: Optional[Language] = field(default=None, repr=False)
+    _nlp: Optional[Any] = field(default=None, repr=False)
 
     def __call__(self, item: List[Any]) -> Dict[str, int]:
         """Do a shard: its texts, what failed, and at last the record that it is done.
