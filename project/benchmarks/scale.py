@@ -126,7 +126,9 @@ def main(
         name: {key: statistics.median(r[key] for r in each) for key in each[0]}
         for name, each in found.items()
     }
-    replace_file(out, json.dumps({"medians": medians, "runs": found}, indent=1).encode())
+    replace_file(
+        out, json.dumps({"medians": medians, "runs": found}, indent=1).encode()
+    )
     for name, each in medians.items():
         print(name, {key: round(value, 3) for key, value in each.items()})
 
