@@ -2,6 +2,7 @@
 
 import tempfile
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any, Dict, Iterator, List, NamedTuple
 
@@ -57,7 +58,8 @@ class Place:
 
     def open(self) -> IO[bytes]:
         """Open the file to read bytes."""
-        return self.fs.open(self.path, "rb")
+        # Files that lie far away read lines without a limit to their length.
+        return BufferedReader(self.fs.open(self.path, "rb"))
 
     def read(self) -> bytes:
         return bytes(self.fs.cat_file(self.path))

@@ -2,8 +2,11 @@
 
 import gzip
 import lzma
+from pathlib import Path
 
 import pytest
+from fsspec.implementations.local import LocalFileSystem
+from fsspec.spec import AbstractBufferedFile
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import DocBin
@@ -74,6 +77,22 @@ def test_line_without_an_end_does_not_fill_the_memory(tmp_path):
     items, _ = read(path, size=1 << 20)
     assert [getattr(item, "text", None) for item in items] == ["Anna", None, "Rome"]
     assert "divide it" in items[1].problem
+
+
+def test_file_that_comes_in_ranges_of_bytes_is_read_as_others(tmp_path, monkeypatch):
+    """As those of a store of objects do."""
+
+    class Ranges(AbstractBufferedFile):
+        def _fetch_range(self, start, end):
+            return Path(self.path).read_bytes()[start:end]
+
+    path = tmp_path / "in.txt"
+    path.write_bytes(b"Anna\nRome\nLima\n" * 9)
+    here = texts(path)
+    monkeypatch.setattr(
+        LocalFileSystem, "_open", lambda self, path, mode, **_: Ranges(self, path)
+    )
+    assert texts(path) == here == ["Anna", "Rome", "Lima"] * 9
 
 
 def test_utf_16_is_refused(tmp_path):
