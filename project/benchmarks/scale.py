@@ -11,7 +11,7 @@ one after the other. Of a run:
   for one, since others use the machine, too, or for the disk;
 - gaps: the share between two shards of a worker; tail: the share at the end when a
   worker had no shard left;
-- MiB: the most memory of a worker after its second shard, and after its last.
+- MiB: the most memory of a worker after its second, its middle and its last shard.
 """
 
 import json
@@ -95,6 +95,7 @@ def measure(engine: Engine, reader: PipelineReader, text: Path, size: int) -> Di
         "gaps": (sum(spans) - busy - last) / sum(spans),
         "tail": last / sum(spans),
         "MiB, first": max(each["rss"] for each in later),
+        "MiB, middle": max(each[len(each) // 2]["rss"] for each in by_pid.values()),
         "MiB, last": max(each[-1]["rss"] for each in by_pid.values()),
         "start": whole - max(spans),
         "load": os.getloadavg()[0],
