@@ -44,8 +44,7 @@ class Measured:
         self.worker = worker
 
     def __call__(self, item: List[Any]) -> Dict[str, Any]:
-        if self.worker._nlp is None:
-            self.worker._nlp = self.worker.reader.load()
+        self.worker.load()
         begin, cpu = time.time(), time.process_time()
         counts = self.worker(item)
         return {

@@ -107,12 +107,17 @@ class ShardWorker:
     batch_size: int
     _nlp: Optional[Any] = field(default=None, repr=False)
 
+    def load(self) -> Any:
+        """What reads texts, loaded at the first call."""
+        if self._nlp is None:
+            self._nlp = self.reader.load()
+        return self._nlp
+
     def __call__(self, item: List[Any]) -> Dict[str, int]:
         """Do a shard: its texts, what failed, and at last the record that it is done.
         RETURNS (Dict[str, int]): What was counted.
         RAISES (DataError, OSError, ValueError): If it cannot be read or written."""
-        if self._nlp is None:
-            self._nlp = self.reader.load()
+        nlp = self.load()
         shard = Shard(*item)
         out, name = Place(self.out), part_name(shard.number)
         is_parquet = form_of(shard.uri) == parquet.EXTENSION
@@ -124,7 +129,7 @@ class ShardWorker:
             open_writer(path, self.form, schema) as writer,
         ):
             for batch in _batches(read_shard(shard), self.batch_size):
-                with self._nlp.memory_zone():
+                with nlp.memory_zone():
                     for failure in self._write(batch, writer, counts):
                         failed.append(_failed_line(failure, shard.uri))
         counts["failed"] = len(failed)
@@ -143,7 +148,7 @@ class ShardWorker:
         """Write the texts of a batch; what fails is given."""
         yield from (item for item in batch if isinstance(item, Failure))
         texts = [item for item in batch if isinstance(item, Text)]
-        for (text, entry), doc in zip(texts, read_docs(self._nlp, texts)):
+        for (text, entry), doc in zip(texts, read_docs(self.load(), texts)):
             try:
                 if isinstance(doc, Exception):
                     raise doc
