@@ -74,3 +74,8 @@ CASE = opt(
     f"{CASE_RULES[0]}: as the lexicon spells a name; {CASE_RULES[1]}: in any case; "
     f"{CASE_RULES[2]}: in any case, but only capitalised words of the text",
 )
+
+ENGINE = opt("local", "What does the work: local; ray, a cluster (extra `ray`)")
+WORKERS = opt(None, "Of Ray; else one for each core, or share of a GPU", min=1)
+GPUS = opt(0.0, "Of a worker of Ray; a share is allowed, eg 0.5", min=0.0)
+ADDRESS = opt(None, "Of a Ray cluster, or auto; else one of this machine alone")

@@ -20,6 +20,9 @@ from ..files.file import check_output
 from ..lexicon.entries import Entry, LexiconReport
 from ..lexicon.labels import read_label_map
 from ..lexicon.readers import read_lexicon
+from ..scale.apply import apply_sharded
+from ..scale.engines import Engine
+from ..scale.worker import Reader
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +82,17 @@ def blank_pipeline(lang: str) -> Language:
         return spacy.blank(lang)
     except ImportError as error:
         raise DataError(f"cannot make a pipeline for --lang {lang}: {error}") from error
+
+
+def apply_on(engine: Engine, reader: Reader, in_: str, out: str, **how: Any) -> None:
+    """Find entities in shards, and say what was done. how (Any): Other arguments of
+    `apply_sharded`."""
+
+    def bar(outcomes: Iterable[Any], total: int) -> Iterable[Any]:
+        return tqdm(outcomes, total=total, unit="shard", disable=None)
+
+    counts = apply_sharded(reader, in_, out, engine=engine, progress=bar, **how)
+    echo(", ".join(f"{counts[key]:,} {key}" for key in counts), f"Wrote {out}")
 
 
 def load_docs(path: Path, lang: str, format: str) -> Tuple[List[Doc], CorpusReport]:

@@ -1,6 +1,7 @@
 """The command `adapt`: let a trained pipeline learn from plain text, too."""
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any, List, Optional, Union
 
@@ -15,7 +16,18 @@ from ..corpus.texts import TEXT_EXTENSIONS, check_text_files, read_texts
 from ..files.errors import DataError
 from ..files.folder import check_output_folder, write_folder
 from ..files.text import find_part, read_bytes
-from ._options import GPU_ID, OVERWRITE, arg, command, opt
+from ..scale.engines import RAY, Engine
+from ._options import (
+    ADDRESS,
+    ENGINE,
+    GPU_ID,
+    GPUS,
+    OVERWRITE,
+    WORKERS,
+    arg,
+    command,
+    opt,
+)
 from ._util import echo
 
 EXAMPLES, MEAN, FULL = RECIPES = ("examples", "mean", "full")
@@ -38,6 +50,10 @@ def adapt_cli(
     max_texts: int = opt(4000, "Of more texts as many are drawn", min=1),
     learn_rate: str = opt("null", "Of the trainings; null: what suits the backbone"),
     seed: int = opt(1, "Of the draw and of the trainings", min=0),
+    engine: str = ENGINE,
+    workers: Optional[int] = WORKERS,
+    gpus: float = GPUS,
+    address: Optional[str] = ADDRESS,
     gpu_id: int = GPU_ID,
     overwrite: bool = OVERWRITE,
 ) -> None:
@@ -52,6 +68,7 @@ def adapt_cli(
     Example:
       python -m spacy entlm adapt model-last texts.txt adapted --examples train.spacy
     """
+    chosen = Engine(engine, workers, gpus, address)
     if recipe not in RECIPES:
         raise DataError(f"--recipe is one of {', '.join(RECIPES)}, not {recipe!r}")
     rate = _read_rate(learn_rate)
@@ -72,10 +89,17 @@ def adapt_cli(
 
     pairs = [Example(unannotated(doc), doc) for doc in gold]
     if recipe == FULL:
+        from ..scale.labelling import read_with
         from ..training.adaptation import adapt_trained
 
         result = adapt_trained(
-            nlp, pairs, texts, max_texts=max_texts, learn_rate=rate, seed=seed
+            nlp,
+            pairs,
+            texts,
+            max_texts=max_texts,
+            learn_rate=rate,
+            seed=seed,
+            read=partial(read_with, chosen) if engine == RAY else None,
         )
         echo(*result.lines())
     else:

@@ -2,7 +2,7 @@
 
 from itertools import islice
 from pathlib import Path
-from typing import Iterator, List, Optional, Set, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 import typer
 from spacy.language import Language
@@ -20,6 +20,8 @@ from ..files.file import check_extension, check_output, replace_file, write_file
 from ..files.folder import check_folder
 from ..lexicon.match import LexiconMatcher, annotate
 from ..lexicon.report import MatchReport
+from ..scale.engines import Engine
+from ..scale.lexicon import LexiconReader
 from . import _options as opts
 from . import _util as util
 from ._options import arg, command, flag, opt
@@ -32,6 +34,7 @@ _LANGUAGES_OWN = "auto"
 # Forms of a lexicon, for the one in a folder of data.
 _LEXICON_EXTENSIONS = (".jsonl", ".tsv", ".csv", ".txt", ".list", ".lst")
 _STOP_HELP = f"Leave out names in this file; {_LANGUAGES_OWN}: stop words of --lang"
+_ENGINE_HELP = "local or ray: OUT becomes a folder of JSON lines, as of `apply`"
 # Enough to tell columns and markup from prose.
 _N_LINES_SEEN = 1000
 
@@ -56,6 +59,9 @@ def annotate_cli(
     open_: bool = flag("--open", "Leave other capitalised words without annotation"),
     only_matches: bool = flag("--only-matches", "Leave out texts without a name"),
     gold: Optional[bool] = opt(None, "Measure against entities in IN"),
+    engine: Optional[str] = opt(None, _ENGINE_HELP),
+    workers: Optional[int] = opts.WORKERS,
+    address: Optional[str] = opts.ADDRESS,
     lexicon_format: str = opts.LEXICON_FORMAT,
     format: str = opt("auto", f"Format of IN: auto, {TEXT}, {', '.join(FORMATS)}"),
     lang: str = opts.LANG,
@@ -78,22 +84,34 @@ def annotate_cli(
     output = output_path if corpus is None else input_path
     if output is None or (corpus and output_path):
         raise DataError("name LEXICON, IN and OUT, or a data folder, OUT and --corpus")
-    check_extension(output, OUTPUT_EXTENSIONS)
+    if engine is None:
+        check_extension(output, OUTPUT_EXTENSIONS)
+    elif corpus or gold or only_matches or format not in ("auto", TEXT):
+        problem = "--engine has no --corpus, --gold, --only-matches and --format"
+        raise DataError(problem)
     if corpus is not None:
         check_output(output, overwrite=overwrite)
         lexicon_path, input_path = _find_in_folders(lexicon_path, corpus, output)
-    for source in (lexicon_path, input_path):
-        files.check_file(source)
-    util.check_outputs([output], [lexicon_path, input_path], overwrite)
+    files.check_file(lexicon_path)
+    if engine is None:
+        files.check_file(input_path)
+        util.check_outputs([output], [lexicon_path, input_path], overwrite)
     nlp = util.blank_pipeline(lang)
     entries, read = util.load_lexicon(lexicon_path, lexicon_format, label, map_)
-    matcher = LexiconMatcher(
-        entries,
-        case=case,
-        min_length=min_length,
-        stop_words=_read_stop_words(stop_words, nlp),
-        skip_initial=skip_initial,
-    )
+    matching: Dict[str, Any] = {
+        "case": case,
+        "min_length": min_length,
+        "stop_words": _read_stop_words(stop_words, nlp),
+        "skip_initial": skip_initial,
+    }
+    matcher = LexiconMatcher(entries, **matching)
+    if engine is not None:
+        reader = LexiconReader(entries, lang, matching, {"join": join, "open_": open_})
+        chosen = Engine(engine, workers, address=address)
+        paths = (str(input_path), str(output))
+        echo(*read.problems(), *_describe(matcher))
+        util.apply_on(chosen, reader, *paths, overwrite=overwrite)
+        return
     docs, gold_docs = _read_input(input_path, nlp, format, gold)
     report, examples = MatchReport(), []
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import IO, Any, Dict, Iterable, Iterator, Optional, Tuple
 
 import spacy
-from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from tqdm import tqdm
 
@@ -17,8 +16,8 @@ from ..files.errors import DataError
 from ..files.file import check_extension, check_output, lock_file, sync, write_file
 from ..files.json_lines import dump_line, load_object, read_objects
 from ..files.text import unpacked_extension
-from ..pipeline.base import MaskedLMNER
-from ..pipeline.confidence import found_spans, scored_entities
+from ..pipeline.confidence import entities_of, found_spans
+from ..pipeline.loading import load_pipeline
 from ._options import GPU_ID, arg, command, flag, opt
 from ._util import echo
 
@@ -55,7 +54,7 @@ def predict_cli(
     check_output(out, source=in_, overwrite=overwrite)
     if gpu_id >= 0:
         spacy.require_gpu(gpu_id)
-    nlp, counts = _load(pipeline, threshold), Counter[str]()
+    nlp, counts = load_pipeline(pipeline, threshold), Counter[str]()
 
     def found(n_done: int = 0) -> Iterator[Tuple[Doc, Entry]]:
         """Texts with their entities, all but the first, and the objects of IN."""
@@ -97,22 +96,6 @@ def _entries(path: Path) -> Iterator[Tuple[str, Entry]]:
     else:
         texts = (text.strip() for _, text in numbered_texts(path))
         yield from ((text, {}) for text in texts if text)
-
-
-def entities_of(doc: Doc, entry: Entry) -> Entry:
-    """A text as a JSON object: its entities, and what the input says of it."""
-    return {**entry, "text": doc.text, "spans": scored_entities(doc)}
-
-
-def _load(pipeline: str, threshold: Optional[float]) -> Language:
-    nlp = spacy.load(pipeline)
-    if threshold is not None:
-        pipes = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, MaskedLMNER)]
-        if not pipes:
-            raise ValueError(f"{pipeline} has no component with a threshold")
-        for pipe in pipes:
-            pipe.threshold = threshold
-    return nlp
 
 
 @contextmanager

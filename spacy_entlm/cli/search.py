@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from spacy.cli._util import setup_gpu
 from spacy.tokens import Doc
@@ -20,7 +20,21 @@ from ..label_words import search
 from ..label_words.choice import choose_label_words, match_class_names
 from ..label_words.class_names import words_of_names
 from ..label_words.words import LabelWordError, LabelWords, read_label_words
-from ._options import FORMAT, GPU_ID, LANG, OVERWRITE, arg, command, opt
+from ..scale.counts import count_with
+from ..scale.engines import RAY, Engine
+from ._options import (
+    ADDRESS,
+    ENGINE,
+    FORMAT,
+    GPU_ID,
+    GPUS,
+    LANG,
+    OVERWRITE,
+    WORKERS,
+    arg,
+    command,
+    opt,
+)
 from ._util import check_outputs, echo, load_docs, progress_bar
 
 # Words by data, and rows that start from features.
@@ -48,6 +62,10 @@ def search_cli(
     ),
     lm_top_k: int = opt(search.LM_TOP_K, "Predictions that count at each word"),
     gpu_id: int = GPU_ID,
+    engine: str = ENGINE,
+    workers: Optional[int] = WORKERS,
+    gpus: float = GPUS,
+    address: Optional[str] = ADDRESS,
     lang: str = LANG,
     format: str = FORMAT,
     overwrite: bool = OVERWRITE,
@@ -67,6 +85,7 @@ def search_cli(
       python -m spacy entlm search annotated.jsonl label_words.json \\
         --backbone bert-base-cased
     """
+    chosen = Engine(engine, workers, gpus, address)
     ranking = search.DATA if method == PROTOTYPE else method
     smoothing = smoothing and ranking == search.DATA_LM
     settings = search.SearchSettings(ranking, top_k, threshold, smoothing)
@@ -94,7 +113,8 @@ def search_cli(
         from ..model.entlm import load_reader  # torch takes seconds
 
         reader = load_reader(backbone)
-    searching = (reader, docs, settings, lm_top_k)
+    count = partial(count_with, chosen, backbone) if engine == RAY else None
+    searching = (reader, docs, settings, lm_top_k, count)
     found, report = _search(*searching) if lacks_words else ({}, {})
     searched: LabelWords = {}
 
@@ -141,14 +161,20 @@ def _words_at_hand(data: Path, annotated: Path) -> Optional[LabelWords]:
 
 
 def _search(
-    reader: Any, docs: List[Doc], settings: search.SearchSettings, lm_top_k: int
+    reader: Any,
+    docs: List[Doc],
+    settings: search.SearchSettings,
+    lm_top_k: int,
+    count: Optional[Callable[..., search.Counts]],
 ) -> Tuple[Dict[str, search.ClassSearch], Dict[str, Any]]:
-    """What is found for each class, and the report on it."""
+    """What is found for each class, and the report on it. count: Counts predictions on
+    a cluster."""
     data, lm, pieces = search.count_docs(docs), {}, None
     if settings.uses_lm:
         from ..label_words.lm_counts import count_predictions
 
-        lm = count_predictions(reader, docs, top_k=lm_top_k, progress=_batches)
+        here = partial(count_predictions, progress=_batches)
+        lm = (count or here)(reader, docs, top_k=lm_top_k)
     if reader is not None:
         pieces = reader.word_pieces
         data, lm = (search.fold_counts(x, reader.fold_word) for x in (data, lm))

@@ -76,7 +76,11 @@ def read_docs(
 def read_docbin(path: Path, nlp: Language) -> list[Doc]:
     """Read all Docs of a DocBin, empty ones too, annotated or not.
     RAISES (DataError): If it cannot be read, is no DocBin, or a damaged one."""
-    data = read_bytes(path)
+    return parse_docbin(read_bytes(path), nlp, path)
+
+
+def parse_docbin(data: bytes, nlp: Language, path: Path) -> list[Doc]:
+    """As `read_docbin`, of the content of a file. path: For messages."""
     if not data.strip():
         raise DataError(_EMPTY, path=path)
     _check_expansion(data, path)

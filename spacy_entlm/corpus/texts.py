@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Any, Iterable, Iterator
+from typing import Any, Iterable, Iterator, Optional
 
 import spacy
 from spacy.language import Language
@@ -69,7 +69,7 @@ def make_docs(texts: Iterable[Text], nlp: Language, path: Path) -> Iterator[Doc]
             yield doc
 
 
-def text_of(entry: dict[str, Any], path: Path, number: int) -> str:
+def text_of(entry: dict[str, Any], path: Path, number: Optional[int] = None) -> str:
     """The text of a JSON line, {"text": str} or {"text": [words]}.
     RAISES (DataError): If it has none."""
     value = next((entry[key] for key in TEXT_KEYS if key in entry), None)

@@ -91,7 +91,7 @@ def read_folder(folder: Path, read: Callable[[Path], T]) -> T:
     RETURNS (T): What `read` makes of the folder; it is called again if the folder was
     changed in the meantime.
     RAISES (DataError): If a link in the folder leads out of it."""
-    _check_links(folder)
+    check_links(folder)
     for _ in range(_N_READS):
         # What is being written may only be touched under a lock: it may be alive.
         is_left = fcntl is not None and (folder / _WRITING).exists()
@@ -185,7 +185,7 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _check_links(folder: Path) -> None:
+def check_links(folder: Path) -> None:
     """RAISES (DataError): If a link in the folder leads out of it: a folder may come
     from anybody, and nothing outside is to be read, written or removed."""
     inside = folder.resolve()
@@ -203,7 +203,7 @@ def _recover(folder: Path) -> None:
     complete = folder / _COMPLETE
     if not complete.exists():
         return
-    _check_links(folder)
+    check_links(folder)
     for name in set(_files(complete)) - {LIST_FILE}:
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -2,14 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Any, Dict, Iterator, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, Optional, Tuple, Union
 
 from .errors import DataError
 from .text import read_bytes, read_lines
 
 
 def load_object(
-    line: Union[str, bytes], path: Path, number: int, *, form: str
+    line: Union[str, bytes], path: Path, number: Optional[int] = None, *, form: str
 ) -> Dict[str, Any]:
     """Read the object in a line. Where it stands, and the form of an object, are for
     messages.
@@ -48,9 +48,10 @@ def read_json(path: Path) -> Any:
         raise DataError(f"broken JSON ({error})", path=path) from error
 
 
-def dump_line(value: Any) -> bytes:
-    """A value as one line of JSON in UTF-8, with its end."""
-    return (json.dumps(value, ensure_ascii=False) + "\n").encode("utf8")
+def dump_line(value: Any, other: Optional[Callable[[Any], Any]] = None) -> bytes:
+    """A value as one line of JSON in UTF-8, with its end. other (Optional[Callable]):
+    Makes of a value that JSON does not know one that it does."""
+    return (json.dumps(value, ensure_ascii=False, default=other) + "\n").encode("utf8")
 
 
 def dump_json(value: Any) -> bytes:

@@ -11,11 +11,11 @@ from typing import IO, Any, Dict, Iterable, Iterator, Optional, Tuple
 from .errors import DataError
 
 PACKED: Dict[str, Any] = {".xz": lzma.open, ".gz": gzip.open}
-_UNPACK_ERRORS = (lzma.LZMAError, zlib.error, gzip.BadGzipFile, EOFError)
+UNPACK_ERRORS = (lzma.LZMAError, zlib.error, gzip.BadGzipFile, EOFError)
 # A text of more than a million characters is refused by spaCy, whose longest form in
 # JSON has 12 characters for each.
 MAX_LINE_CHARS = 2**24
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # What bytes that are no UTF-8 become with "surrogateescape".
 _NO_UTF8 = re.compile("[\udc80-\udcff]")
 
@@ -81,7 +81,7 @@ def read_lines(path: Path, *, longest: Optional[int] = None) -> Iterator[Line]:
     number = 0
     try:
         with open_packed(path, "rb") as file_:
-            marked = file_.read(2) in _UTF16_MARKS
+            marked = file_.read(2) in UTF16_MARKS
         form = ("utf-16", "strict") if marked else ("utf-8-sig", "surrogateescape")
         with TextIOWrapper(open_packed(path, "rb"), *form) as text:
             for number, line in _split(text, longest, path):
@@ -93,7 +93,7 @@ def read_lines(path: Path, *, longest: Optional[int] = None) -> Iterator[Line]:
                 yield number, line
     except UnicodeDecodeError as error:
         raise DataError("no UTF-16 text. Save the file as UTF-8", path=path) from error
-    except _UNPACK_ERRORS as error:
+    except UNPACK_ERRORS as error:
         problem = f"cannot be unpacked after line {number} ({error}): "
         raise DataError(f"{problem}fetch or pack the file again", path=path) from error
     except OSError as error:
@@ -103,6 +103,11 @@ def read_lines(path: Path, *, longest: Optional[int] = None) -> Iterator[Line]:
 def open_packed(path: Path, mode: str = "wb") -> IO[bytes]:
     """Open a file of bytes, which are packed if its name ends in .xz or .gz."""
     return PACKED.get(path.suffix.lower(), open)(path, mode)
+
+
+def unpack(packed: IO[bytes], path: Path) -> IO[bytes]:
+    """The content of a packed file that is open. path: Its name tells the packing."""
+    return PACKED[path.suffix.lower()](packed)
 
 
 def _split(text: TextIOWrapper, longest: Optional[int], path: Path) -> Iterator[Line]:

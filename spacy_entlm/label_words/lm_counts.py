@@ -2,7 +2,7 @@
 
 from collections import Counter
 from functools import cache, partial
-from typing import Any, List, Tuple
+from typing import Any, Iterable, List, Tuple
 
 import numpy
 import torch
@@ -23,7 +23,6 @@ Prediction = Tuple[int, int, int]
 CONTINUATION = "##"
 
 
-@torch.no_grad()
 def count_predictions(
     reader: Reader, docs: List[Doc], *, top_k: int = LM_TOP_K, progress: Progress = None
 ) -> Counts:
@@ -42,32 +41,59 @@ def count_predictions(
         word with "##" before them.
     RAISES (ValueError): If the LM has not so many pieces.
     """
-    tokenizer = reader.tokenizer
-    if not 1 <= top_k <= len(tokenizer):
-        raise ValueError(f"top_k must be from 1 to {len(tokenizer)}, not {top_k}")
+    check_top_k(reader, top_k)
+    labels, chunks = chunk_docs(docs)
+    counted = chunks if progress is None else progress(chunks)
+    tallies = (count_chunk(reader, chunk, labels, top_k) for chunk in counted)
+    return add_counts(tallies, labels, reader.tokenizer)
+
+
+def check_top_k(reader: Reader, top_k: int) -> None:
+    """RAISES (ValueError): If the LM has not so many pieces."""
+    if not 1 <= top_k <= len(reader.tokenizer):
+        raise ValueError(
+            f"top_k must be from 1 to {len(reader.tokenizer)}, not {top_k}"
+        )
+
+
+def chunk_docs(docs: List[Doc]) -> Tuple[List[str], List[List[Doc]]]:
+    """The classes, and the Docs that have entities in parts, which are counted one by
+    one: the counts of all are the sums."""
     names = {ent.label: ent.label_ for doc in docs for ent in doc.ents}
-    chunks = list(minibatch_by_words((doc for doc in docs if doc.ents), CHUNK_WORDS))
-    tally: Counter[Prediction] = Counter()  # in order of first appearance
-    for chunk in chunks if progress is None else progress(chunks):
-        classes = word_classes(chunk, list(names))
-        pieces = reader.read_words(chunk, wanted=classes != NO_CLASS)
-        predicted = [
-            # An output matrix may have more rows than the tokenizer has pieces.
-            reader.vocabulary.scores(block)[:, : len(tokenizer)].topk(top_k).indices
-            for block in pieces.features.split(BLOCK_WORDS)
-        ]
-        words = pieces.first_words
-        in_text = numpy.argsort(words)  # they come in the order of their batches
-        rows = torch.cat(predicted).cpu().numpy()[in_text].tolist()
-        read = pieces.piece_ids[in_text].tolist()
-        for class_, piece, best in zip(classes[words[in_text]].tolist(), read, rows):
-            tally.update((class_, piece, each) for each in best)
-    return _spelled_counts(tally, list(names.values()), tokenizer)
+    chunks = minibatch_by_words((doc for doc in docs if doc.ents), CHUNK_WORDS)
+    return list(names.values()), list(chunks)
 
 
-def _spelled_counts(
-    tally: "Counter[Prediction]", labels: List[str], tokenizer: Any
+@torch.no_grad()
+def count_chunk(
+    reader: Reader, docs: List[Doc], labels: List[str], top_k: int
+) -> "Counter[Prediction]":
+    """Count in a part. RETURNS (Counter): In order of first appearance."""
+    n_pieces = len(reader.tokenizer)
+    classes = word_classes(docs, [docs[0].vocab.strings.add(label) for label in labels])
+    pieces = reader.read_words(docs, wanted=classes != NO_CLASS)
+    predicted = [
+        # An output matrix may have more rows than the tokenizer has pieces.
+        reader.vocabulary.scores(block)[:, :n_pieces].topk(top_k).indices
+        for block in pieces.features.split(BLOCK_WORDS)
+    ]
+    words = pieces.first_words
+    in_text = numpy.argsort(words)  # they come in the order of their batches
+    rows = torch.cat(predicted).cpu().numpy()[in_text].tolist()
+    read = pieces.piece_ids[in_text].tolist()
+    tally: Counter[Prediction] = Counter()
+    for class_, piece, best in zip(classes[words[in_text]].tolist(), read, rows):
+        tally.update((class_, piece, each) for each in best)
+    return tally
+
+
+def add_counts(
+    tallies: "Iterable[Counter[Prediction]]", labels: List[str], tokenizer: Any
 ) -> Counts:
+    """Add the counts of parts in their order, and spell the pieces as words."""
+    tally: Counter[Prediction] = Counter()
+    for each in tallies:
+        tally.update(each)
     counts: Counts = {label: Counter() for label in labels}
     as_word = cache(partial(piece_as_word, tokenizer=tokenizer))
     for (class_, read, predicted), count in tally.items():

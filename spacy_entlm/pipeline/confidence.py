@@ -34,6 +34,11 @@ def scored_entities(doc: Doc) -> List[Dict[str, Any]]:
     return entities
 
 
+def entities_of(doc: Doc, entry: Dict[str, Any]) -> Dict[str, Any]:
+    """A text as a JSON object: its entities, and what the input says of it."""
+    return {**entry, "text": doc.text, "spans": scored_entities(doc)}
+
+
 def _confidences(
     doc: Doc, spans_key: Optional[str] = None
 ) -> Dict[Tuple[int, int, int], float]:

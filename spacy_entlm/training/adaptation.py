@@ -7,6 +7,7 @@ from copy import deepcopy
 from itertools import chain
 from typing import (
     Any,
+    Callable,
     Dict,
     Iterable,
     Iterator,
@@ -60,6 +61,10 @@ class Reading(NamedTuple):
     doubted: Opinion
 
 
+# What reads Docs: `read_docs`, or others that do it for it.
+Read = Callable[[Language, str, List[Doc]], List[Reading]]
+
+
 class Adaptation(NamedTuple):
     """What an adaptation did.
 
@@ -94,17 +99,19 @@ def adapt_trained(
     max_texts: int = MAX_TEXTS,
     learn_rate: Optional[float] = None,
     seed: int = 0,
+    read: Optional[Read] = None,
 ) -> Adaptation:
     """`adapt` a pipeline that was trained on examples with the recipe's settings.
 
     learn_rate (Optional[float]): Of the trainings; None: what suits the backbone.
+    read (Optional[Read]): What reads the text in place of `read_docs`.
     RAISES (BackboneError): If its backbone cannot be loaded."""
     pipe = only_entlm(nlp)
     settings = few_shot_settings(
         len(examples), pipe.label_model.backbone, learn_rate=learn_rate, seed=seed
     )
     start = untrained_network(pipe)
-    return adapt(nlp, examples, texts, settings, start, max_texts)
+    return adapt(nlp, examples, texts, settings, start, max_texts, read)
 
 
 def adapt(
@@ -114,6 +121,7 @@ def adapt(
     settings: FitSettings,
     start: Any,
     max_texts: int = MAX_TEXTS,
+    read: Optional[Read] = None,
 ) -> Adaptation:
     """Let a component that is trained on examples learn from plain text, too.
 
@@ -129,17 +137,18 @@ def adapt(
     start (Module): A copy of the network as it was before that.
     max_texts (int): Most texts that are read; of more, as many are drawn.
     """
+    read = read or read_docs
     pipe = only_entlm(nlp)
     name, shim = pipe.name, pipe.label_model.shim
     first = shim.network
     docs = _draw(nlp, texts, max_texts, settings.seed)
     try:
-        one = _read(nlp, name, docs)
+        one = read(nlp, name, docs)
         shim.set_network(start)
         seed = settings.seed + 1
         fix_random_seed(seed)
         fit(nlp, [name], examples, settings._replace(seed=seed, callback=None))
-        other = _read(nlp, name, docs)
+        other = read(nlp, name, docs)
         result, learned = _agree(docs, one, other, settings.seed)
         if not result.taken:
             shim.set_network(first)
@@ -172,7 +181,7 @@ def _draw(
     return [nlp.make_doc(text) if isinstance(text, str) else text for text in drawn]
 
 
-def _read(nlp: Language, name: str, docs: List[Doc]) -> List[Reading]:
+def read_docs(nlp: Language, name: str, docs: List[Doc]) -> List[Reading]:
     """What a component says of Docs, which are not changed."""
     pipe: Any = nlp.get_pipe(name)
     before = annotating_names(nlp, name)
