@@ -1,7 +1,7 @@
 """Number formats of matrix products: in prediction and in training."""
 
 import contextlib
-from typing import ContextManager, Dict
+from typing import Any, ContextManager, Dict
 
 import torch
 
@@ -30,5 +30,5 @@ def autocast(device: torch.device, dtype: torch.dtype) -> ContextManager:
 def has_fast_bfloat16() -> bool:
     """Whether the processor multiplies in bfloat16 faster than in float32. Older
     versions of PyTorch do not say so: then no."""
-    known = getattr(torch.cpu, "get_capabilities", dict)()
+    known: Dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
     return bool(known.get("avx512_bf16") or known.get("amx_bf16"))
