@@ -30,7 +30,7 @@ def record(responses, **fields):
 
 SPANS = [
     {"start": 0, "end": 11, "label": "PER"},
-    {"start": 17, "end": 21, "label": "L"},
+    {"start": 17, "end": 21, "label": "LOC"},
 ]
 
 
