@@ -71,16 +71,18 @@ export function showMarks(place, marks, proposed, selection, classes) {
     const isChosen = selection !== null && selection.start <= i && i < selection.end;
     const same = mark && proposed.find((p) => mark.every((x, at) => x === p[at]));
     const sure = same ? (same[3] ?? 0.5) : 1;
-    const strength = `${Math.round(25 + 75 * sure)}%`;
+    const strength = Math.round(25 + 75 * sure);
     for (const part of [element, gap]) {
       part.className = part === element ? "word" : "gap";
       const isInside = mark && (part === element || i + 1 < mark[1]);
       if (isInside) part.classList.add("marked", `c${known ? known.color : 0}`);
       if (isInside) part.classList.toggle("guess", same !== undefined);
+      // Dark letters, also where the page is dark.
+      if (isInside) part.classList.toggle("strong", strength >= 50);
       if (isChosen && (part === element || i + 1 < selection.end)) {
         part.classList.add("chosen");
       }
-      part.style.setProperty("--strength", strength);
+      part.style.setProperty("--strength", `${strength}%`);
     }
     if (mark && mark[0] === i) element.classList.add("first");
     if (mark && mark[1] === i + 1) element.classList.add("last");
