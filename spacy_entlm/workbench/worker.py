@@ -9,8 +9,8 @@ from pathlib import Path
 
 from .runs import Runs
 
-# The page comes before the training, as far as that goes.
-NICE = 19
+# The page comes before the training.
+NICE = 10
 
 
 def main(folder: Path, number: int) -> None:
