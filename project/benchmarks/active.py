@@ -96,10 +96,16 @@ def table(records: Path) -> None:
         mean, n_words = fmean(own.values()), fmean(words[name, method, size])
         cells = (f"{name}, {size}", method, len(own), f"{mean:.1f}", ends)
         print("|", *(f"{cell} |" for cell in cells), f"{n_words:.0f} |")
-    print("\n25 chosen, less 50 by chance:")
-    for name in sorted({cell[0] for cell in f1s}):
-        ends = _difference(f1s[name, RANKED, 25], f1s[name, CHANCE, 50])
-        print(f"- {name}: {ends}")
+    names = sorted({cell[0] for cell in f1s})
+    for ours, theirs in ((10, 10), (25, 25), (25, 50)):
+        print(f"\n{ours} chosen, less {theirs} by chance:")
+        every: List[Dict[Tuple[int, int], float]] = [{}, {}]
+        for i, name in enumerate(names):
+            pair = f1s[name, RANKED, ours], f1s[name, CHANCE, theirs]
+            print(f"- {name}: {_difference(*pair)}")
+            for own, one in zip(every, pair):
+                own |= {(i, repeat): f1 for (repeat, _), f1 in one.items()}
+        print(f"- mean of them: {_difference(*every)}")
 
 
 @app.command("plot")
