@@ -24,7 +24,7 @@ DUPLICATE = 0.95
 LAST = 1e6
 N = 25
 # Of more texts as many are drawn: reading them is what takes time.
-MAX_TEXTS = 4000
+MAX_TEXTS = 10_000
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from spacy.tokens import Doc
 from thinc.api import to_numpy
 
 from ..decoding.types import LabelScores
+from ..model.precision import has_fast_bfloat16
 from ..model.types import PieceFeatures
 from ..pipeline.examples import untrained_before
 from ..training.adaptation import only_entlm
@@ -42,7 +43,8 @@ class Signals(NamedTuple):
 
 
 def read_signals(nlp: Language, docs: Iterable[Doc]) -> Signals:
-    """Read texts with the `entlm_ner` of a pipeline.
+    """Read texts with the `entlm_ner` of a pipeline, on a CPU in bfloat16 if that is
+    faster there: an order of texts is not worth 1.6 times the time.
 
     docs (Iterable[Doc]): One or more; their annotation is not looked at.
     RAISES (ValueError): If there is no such component, or it has no weights.
@@ -52,7 +54,8 @@ def read_signals(nlp: Language, docs: Iterable[Doc]) -> Signals:
         raise ValueError(f"[{pipe.name}] has no weights: train or initialize it first")
     doubt, expected, features = [], [], []
     for group in _groups(nlp, pipe.name, docs):
-        pieces = pipe.model.predict(group)
+        with torch.autocast("cpu", torch.bfloat16, enabled=has_fast_bfloat16()):
+            pieces = pipe.model.predict(group)
         scores = pipe.label_model.score(
             pieces,
             label_bias=pipe.cfg["label_bias"],

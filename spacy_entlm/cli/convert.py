@@ -34,8 +34,9 @@ def convert_cli(
     """Convert annotated data to spaCy's .spacy format.
 
     Reads columns (.conll .iob .bio .tsv .txt; IO, BIO, BILUO and BIOES tags), JSON
-    lines of words and tags or of a text and spans (.jsonl, Prodigy's too), inline
-    markup (.txt .md) and .spacy. What does not align with words is counted and shown.
+    lines of words and tags or of a text and spans (.jsonl, Prodigy's too), what Label
+    Studio and Argilla export (.json), inline markup (.txt .md) and .spacy. What does
+    not align with words is counted and shown.
 
     Of a folder, train.*, dev.*, test.*, distant.* (text that is annotated already) and
     samples {K}shot/{split}.* are converted, as far as they are there.

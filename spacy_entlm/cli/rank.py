@@ -1,7 +1,7 @@
 """The command `rank`: which texts to annotate next."""
 
 from pathlib import Path
-from typing import Any, Dict, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 import spacy
 from spacy.cli._util import setup_gpu
@@ -12,9 +12,18 @@ from ..active.ranking import MAX_TEXTS
 from ..corpus.prodigy import annotated_entry
 from ..corpus.readers import read_docs
 from ..corpus.texts import check_text_files, read_texts
+from ..corpus.tools import (
+    ARGILLA,
+    LABEL_STUDIO,
+    PRODIGY,
+    TOOLS,
+    argilla_record,
+    label_studio_task,
+)
 from ..files.errors import DataError
 from ..files.file import check_extension, check_output, write_file
-from ..files.json_lines import dump_line
+from ..files.json_lines import dump_json, dump_line
+from ..pipeline.confidence import confidence
 from ._options import GPU_ID, OVERWRITE, arg, command, opt
 from ._util import echo
 
@@ -25,9 +34,10 @@ _TEXTS = "Lines of text (.txt) or JSON lines (.jsonl), packed (.xz .gz) or not, 
 def rank_cli(
     pipeline: str = arg("PIPELINE", "Folder or package of a pipeline"),
     texts: Path = arg("TEXTS", _TEXTS),
-    out: Path = arg("OUT", "JSON lines (.jsonl), as Prodigy and others read them"),
+    out: Path = arg("OUT", "JSON lines (.jsonl); for Label Studio and Argilla .json"),
     n: int = opt(25, "Texts to write", min=1),
     annotated: Optional[Path] = opt(None, "What is annotated already, in any form"),
+    tool: str = opt(PRODIGY, f"That reads OUT: {', '.join(TOOLS)}", "--for"),
     max_texts: int = opt(MAX_TEXTS, "Of more texts as many are drawn", min=1),
     seed: int = opt(0, "The same seed, the same order", min=0),
     gpu_id: int = GPU_ID,
@@ -36,15 +46,18 @@ def rank_cli(
     """Write the texts from whose annotation the pipeline would learn most.
 
     These are texts where it is unsure, with classes that have few examples, and like
-    many others, but not like each other. A line has the text, its words, the entities
-    that the pipeline finds, and in "meta" why it was chosen.
+    many others, but not like each other. With each are written its words, the entities
+    that the pipeline finds with their confidence, and in "meta" why it was chosen.
 
     \b
     Example:
       python -m spacy entlm rank my_model texts.txt next.jsonl --n 25
+      python -m spacy entlm rank my_model texts.txt next.json --for label-studio
     """
     check_text_files([texts])
-    check_extension(out, (".jsonl",))
+    if tool not in TOOLS:
+        raise DataError(f"unknown tool {tool!r:.100}: choose {', '.join(TOOLS)}")
+    check_extension(out, (".jsonl",) if tool == PRODIGY else (".json",))
     check_output(out, source=texts, overwrite=overwrite)
     setup_gpu(gpu_id, silent=True)
     nlp = spacy.load(pipeline)
@@ -56,11 +69,21 @@ def rank_cli(
     chosen = rank(nlp, lines, n=n, annotated=known, max_texts=max_texts, seed=seed)
     with write_file(out) as temporary:
         found = nlp.pipe(lines[one.index] for one in chosen)
-        rows = (dump_line(_entry(doc, one)) for doc, one in zip(found, chosen))
-        temporary.write_bytes(b"".join(rows))
+        rows = [_entry(doc, one) for doc, one in zip(found, chosen)]
+        temporary.write_bytes(_FORMS[tool](rows))
     echo(f"{len(chosen):,} of {len(lines):,} texts", f"Wrote {out}")
 
 
 def _entry(doc: Doc, one: Ranked) -> Dict[str, Any]:
     meta: Dict[str, Any] = {"score": one.score, **one.reasons, "rarest": one.rarest}
-    return {**annotated_entry(doc), "meta": meta}
+    entry = {**annotated_entry(doc), "meta": meta}
+    for span, ent in zip(entry["spans"], doc.ents):
+        span["score"] = round(confidence(ent) or 0.0, 4)
+    return entry
+
+
+_FORMS: Dict[str, Callable[[List[Any]], bytes]] = {
+    PRODIGY: lambda rows: b"".join(map(dump_line, rows)),
+    LABEL_STUDIO: lambda rows: dump_json(list(map(label_studio_task, rows))),
+    ARGILLA: lambda rows: dump_json(list(map(argilla_record, rows))),
+}

@@ -2,19 +2,39 @@
 
 from itertools import chain, islice
 from pathlib import Path
-from typing import Iterable, Mapping, Optional, Sequence
+from typing import Callable, Iterable, Mapping, Optional, Sequence
 
 from ..files.errors import DataError
 from ..files.text import Line, unpacked_extension
-from .records import CONLL, INLINE, INLINE_MARKUP, JSONL, PARSERS, split_columns
+from .records import (
+    CONLL,
+    INLINE,
+    INLINE_MARKUP,
+    JSONL,
+    Record,
+    parse_conll,
+    parse_inline,
+    parse_jsonl,
+    split_columns,
+)
+from .report import CorpusReport
 from .tags import is_certain_tag
+from .tools import parse_json
 
-SPACY = "spacy"
+JSON, SPACY = "json", "spacy"
+PARSERS: dict[str, Callable[[Iterable[Line], Path, CorpusReport], Sequence[Record]]]
+PARSERS = {
+    CONLL: parse_conll,
+    JSONL: parse_jsonl,
+    INLINE: parse_inline,
+    JSON: parse_json,
+}
 FORMATS = (*PARSERS, SPACY)
 # None: the content tells.
 EXTENSIONS = {
     ".spacy": SPACY,
     ".jsonl": JSONL,
+    ".json": JSON,
     **dict.fromkeys((".conll", ".iob", ".bio", ".tsv"), CONLL),
     ".md": INLINE,
     ".txt": None,

@@ -11,8 +11,8 @@ from spacy.util import filter_spans
 
 from ..files.errors import DataError, located
 from ..files.text import check_file, read_bytes, read_lines
-from .formats import SPACY, format_from_content, format_from_name
-from .records import PARSERS, Record, TextRecord, WordRecord
+from .formats import PARSERS, SPACY, format_from_content, format_from_name
+from .records import Record, TextRecord, WordRecord
 from .report import BLANK_WORDS, EMPTY_TEXTS, N_EXAMPLES, CorpusReport
 from .tags import check_label, find_prefixed, parse_tag, tags_to_entities
 
@@ -33,14 +33,15 @@ def read_docs(
     format: Optional[str] = None,
     progress: Optional[Progress] = None,
 ) -> tuple[list[Doc], CorpusReport]:
-    """Read an annotated file of columns, JSON lines, inline markup or a DocBin.
+    """Read an annotated file of columns, JSON lines, inline markup, a list of Label
+    Studio or Argilla, or a DocBin.
 
     Word lists become Docs with a space after each word and has_unknown_spaces set, so
     that spaCy trains and scores on these words and does not tokenise them again.
 
     nlp (Language): Gives the vocab, and the tokenizer for texts.
-    format: "conll", "jsonl", "inline" or "spacy"; "auto" or None: the extension and the
-        content tell.
+    format: "conll", "jsonl", "inline", "json" or "spacy"; "auto" or None: the extension
+        and the content tell.
     RETURNS: Docs with doc.ents set, and the counts.
     RAISES (DataError): If the file cannot be read or holds bad data, and where.
     """
@@ -128,13 +129,21 @@ def _build_docs(
             parse_tag(tag, prefixed)
     docs = []
     for record in records if progress is None else progress(records):
-        lines = record.lines if isinstance(record, WordRecord) else [record.line]
-        with located(path, next(iter(lines), None), REFUSED):
+        with located(path, *_place(record)):
             if isinstance(record, WordRecord):
                 docs.append(_word_doc(record, nlp, prefixed, report))
             else:
                 docs.append(_text_doc(record, nlp, report))
     return docs
+
+
+def _place(record: Record) -> tuple[Optional[int], str]:
+    """The line of a record, and how a message about its text begins."""
+    if isinstance(record, WordRecord):
+        return next(iter(record.lines), None), REFUSED
+    if record.unit == "line":
+        return record.number, REFUSED
+    return None, f"{record.unit} {record.number}: {REFUSED}"
 
 
 def _word_doc(
@@ -168,8 +177,8 @@ def _text_doc(record: TextRecord, nlp: Language, report: CorpusReport) -> Doc:
         report.misaligned[label] += 1
         if len(report.misaligned_examples) < N_EXAMPLES:
             report.misaligned_examples.append(
-                f"{record.text[start:end]!r:.100} ({label}) in {context!r:.100}, line "
-                f"{record.line}"
+                f"{record.text[start:end]!r:.100} ({label}) in {context!r:.100}, "
+                f"{record.unit} {record.number}"
             )
         if touched is not None:
             missing.update(range(touched.start, touched.end))

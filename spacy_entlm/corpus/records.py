@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Any, Callable, Iterable, NamedTuple, Sequence
+from typing import Any, Iterable, NamedTuple, Sequence
 
 from ..files.errors import DataError, located
 from ..files.json_lines import load_object
@@ -41,11 +41,12 @@ class WordRecord(NamedTuple):
 
 
 class TextRecord(NamedTuple):
-    """A text with spans, and the line where it stands."""
+    """A text with spans, and where it stands: the number of a line or of an entry."""
 
     text: str
     spans: list[CharSpan]
-    line: int
+    number: int
+    unit: str = "line"
 
 
 Record = WordRecord | TextRecord
@@ -160,7 +161,7 @@ def _parse_entry(entry: dict[str, Any], number: int) -> tuple[Record, str]:
         return WordRecord(words, tags, [number] * len(words)), "label"
     if isinstance(text, str):
         key = next((key for key in SPAN_KEYS if _holds_spans(entry, key)), "spans")
-        spans = [_parse_span(span, text) for span in entry.get(key) or []]
+        spans = [parse_span(span, text) for span in entry.get(key) or []]
         return TextRecord(text, spans, number), key
     raise ValueError(
         f'no "text" that is a string or a list of words (keys: {list(entry)!s:.100}): '
@@ -188,7 +189,9 @@ def _strings(entry: dict[str, Any], key: str) -> list[str]:
     return values
 
 
-def _parse_span(span: Any, text: str) -> CharSpan:
+def parse_span(span: Any, text: str) -> CharSpan:
+    """A span of a text, an object or a list, without blanks at its ends.
+    RAISES (ValueError): If it is none, or does not lie in the text."""
     start = end = label = None
     if isinstance(span, list) and len(span) == 3:
         start, end, label = span
@@ -250,7 +253,3 @@ def _unmarked(text: str) -> str:
             " label in letters, digits, '-' and '_', with no bracket inside a bracket"
         )
     return text
-
-
-PARSERS: dict[str, Callable[[Iterable[Line], Path, CorpusReport], Sequence[Record]]]
-PARSERS = {CONLL: parse_conll, JSONL: parse_jsonl, INLINE: parse_inline}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 EMPTY_TEXTS = "empty texts"
 BLANK_WORDS = "blank words"
-NOT_ACCEPTED = "lines not accepted by the annotator"
+NOT_ACCEPTED = "texts not accepted by the annotator"
 
 N_EXAMPLES = 5
 

@@ -1,7 +1,7 @@
 """Number formats of matrix products: in prediction and in training."""
 
 import contextlib
-from typing import ContextManager, Dict
+from typing import Any, ContextManager, Dict
 
 import torch
 
@@ -25,3 +25,10 @@ def autocast(device: torch.device, dtype: torch.dtype) -> ContextManager:
     if dtype == torch.float32:
         return contextlib.nullcontext()
     return torch.autocast(device.type, dtype=dtype)
+
+
+def has_fast_bfloat16() -> bool:
+    """Whether the processor multiplies in bfloat16 faster than in float32. Older
+    versions of PyTorch do not say so: then no."""
+    known: Dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    return bool(known.get("avx512_bf16") or known.get("amx_bf16"))

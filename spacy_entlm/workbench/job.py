@@ -58,9 +58,11 @@ class Job:
         nlp = self.pipeline([])
         texts = self.store.unanswered()[:N_FIRST]
         docs = [as_doc(text, nlp.vocab, self.names) for text in texts]
+        # Those in which something is found first, so that there is something to see.
+        found = sorted(zip(texts, nlp.pipe(docs)), key=lambda pair: not pair[1].ents)
         first = [
             self.proposal(text["id"], turn, doc, {})
-            for turn, (text, doc) in enumerate(zip(texts, nlp.pipe(docs)))
+            for turn, (text, doc) in enumerate(found)
         ]
         self.runs.propose(first)
         self.progress(0.3)

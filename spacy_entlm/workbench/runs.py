@@ -4,6 +4,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence
@@ -42,10 +43,16 @@ class Runs:
         """folder (Path): Of the workbench, with its file."""
         self.folder, self.path = folder, folder / FILE
         self._process: Optional[subprocess.Popen] = None
+        # A run that is noted has its process for each who looks.
+        self._beginning = threading.RLock()
 
     def begin(self, kind: str) -> Optional[int]:
         """Start a process, which goes on if this one ends.
         RETURNS (Optional[int]): Its number; None if one is running."""
+        with self._beginning:
+            return self._begin(kind)
+
+    def _begin(self, kind: str) -> Optional[int]:
         self.find_killed()
         try:
             with connect(self.path) as db:
@@ -67,6 +74,10 @@ class Runs:
 
     def find_killed(self) -> None:
         """Note of a run whose process is gone that it was killed."""
+        with self._beginning:
+            self._find_killed()
+
+    def _find_killed(self) -> None:
         if self._process is not None and self._process.poll() is None:
             return
         self._process = None

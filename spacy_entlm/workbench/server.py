@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
 from .docs import export
+from .names import Names
 from .runs import MODEL, RUNNING, TRAIN, WHEEL, Runs
 from .store import CHOSEN, COMING, Conflict, Store
 
@@ -95,7 +96,7 @@ def make_app(runs: Runs, port: int) -> FastAPI:
     for name in FILES:
         app.get(f"/{name}")(_file(name))
     guarded: Dict[str, Any] = {"dependencies": [Depends(check_token)]}
-    _add_reading(app, store, runs, guarded)
+    _add_reading(app, Names(store), runs, guarded)
     _add_writing(app, store, runs.folder, guarded)
     _add_work(app, runs, guarded)
     return app
@@ -154,7 +155,9 @@ def _file(name: str) -> Any:
     return send
 
 
-def _add_reading(app: FastAPI, store: Store, runs: Runs, guarded: Any) -> None:
+def _add_reading(app: FastAPI, names: Names, runs: Runs, guarded: Any) -> None:
+    store = names.store
+
     @app.get("/api/state", **guarded)
     def state() -> Dict[str, Any]:
         """All but texts: classes, counts, the run, and the figures of all trainings."""
@@ -175,12 +178,12 @@ def _add_reading(app: FastAPI, store: Store, runs: Runs, guarded: Any) -> None:
     def next_text(other_than: int = 0) -> Optional[Dict[str, Any]]:
         """The text to show next, None when all are answered."""
         number = store.next_text(other_than=other_than)
-        return None if number is None else store.text(number)
+        return None if number is None else names.text(number)
 
     @app.get("/api/texts/{number}", **guarded)
     def text(number: int) -> Dict[str, Any]:
         """One text."""
-        found = store.text(number)
+        found = names.text(number)
         if found is None:
             raise HTTPException(404, f"There is no text {number}")
         return found

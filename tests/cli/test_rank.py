@@ -67,3 +67,15 @@ def test_output_is_not_overwritten_and_named_well(rank):
     assert result.exit_code == 1 and "--overwrite" in result.stderr
     assert Path("next.jsonl").read_text() == "mine"
     assert "end its name in" in rank("in.txt", "next.json").stderr
+
+
+def test_other_tools_get_their_form(rank, texts):
+    result = rank("in.txt", "ls.json", "--n", 3, "--for", "label-studio")
+    assert result.exit_code == 0, result.stderr
+    assert rank("in.txt", "a.json", "--n", 3, "--for", "argilla").exit_code == 0
+    tasks, records = (json.loads(Path(f"{x}.json").read_text()) for x in ("ls", "a"))
+    assert [x["data"]["text"] for x in tasks] == [x["fields"]["text"] for x in records]
+    found = [x for task in tasks for x in task["predictions"][0]["result"]]
+    assert found and all(0 < x["score"] <= 1 for x in found)
+    assert "choose prodigy" in rank("in.txt", "b.json", "--for", "paper").stderr
+    assert "end its name in" in rank("in.txt", "b.jsonl", "--for", "argilla").stderr

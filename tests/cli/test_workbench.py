@@ -57,6 +57,17 @@ def test_the_same_command_comes_back_and_adds_what_is_new(workbench):
     assert store.counts()["texts"] == 3
 
 
+def test_a_list_of_names_gives_classes_and_is_kept(workbench, served):
+    Path("names.tsv").write_text("Anna\tPERSON\nRome\tGPE\n", encoding="utf8")
+    args = ("texts.txt", "wb", "--lexicon", "names.tsv", "--map", "PERSON=PER")
+    result = workbench(*args)
+    assert result.exit_code == 0 and "1 names pre-mark" in result.stdout
+    assert served[0] == "look" and Path("wb", "lexicon.jsonl").is_file()
+    assert Store(Path("wb", "workbench.sqlite")).classes()[0]["name"] == "PER"
+    result = workbench("texts.txt", "wb", "--lexicon", "none.tsv")
+    assert result.exit_code == 1 and "no such file" in result.stderr
+
+
 def test_a_folder_of_data_brings_its_marks(workbench):
     Path("data").mkdir()
     Path("data", "train.txt").write_text("[Anna](PER) sleeps.\n", encoding="utf8")

@@ -51,7 +51,7 @@ def test_lines_that_the_annotator_did_not_accept_are_skipped_and_counted(read):
     entries = [{"text": t, "answer": t} for t in ["accept", "reject", "ignore"]]
     docs, report = read("a.jsonl", jsonl(*entries))
     assert [doc.text for doc in docs] == ["accept"]
-    assert report.skipped == {"lines not accepted by the annotator": 2}
+    assert report.skipped == {"texts not accepted by the annotator": 2}
 
 
 def test_empty_texts_are_skipped_and_counted(read):

@@ -1,6 +1,7 @@
 """Work in the background: one run at a time, and what is left of a killed one."""
 
 import json
+import threading
 
 import pytest
 import spacy
@@ -113,3 +114,20 @@ def test_long_texts_are_split_at_sentences(tmp_path):
     texts = list(read_any(path, spacy.blank("xx")))
     joined = ["".join(w + " " * blank for w, blank in text.words) for text in texts]
     assert set(joined) == {"Anna sleeps.", "Short one."} and len(joined) == 41
+
+
+def test_who_looks_while_a_run_begins_does_not_take_it_for_killed(runs, monkeypatch):
+    looking = threading.Thread(target=runs.find_killed)
+
+    class Process:
+        def __init__(self, line, **settings):
+            looking.start()
+            looking.join(0.3)  # it waits, or it has done harm by now
+
+        def poll(self):
+            return None
+
+    monkeypatch.setattr("spacy_entlm.workbench.runs.subprocess.Popen", Process)
+    runs.begin(TRAIN)
+    looking.join()
+    assert runs.latest()["state"] == "running"

@@ -1,7 +1,10 @@
 // Marks of a text: what a change makes of them, and how words show them.
 
 /** @typedef {[number, number, number]} Mark first word, end, number of the class */
-/** @typedef {[number, number, number, number]} Proposal a mark and its confidence */
+/**
+ * @typedef {[number, number, number, number | null]} Proposal a mark and its
+ * confidence, null of a list of names
+ */
 
 /**
  * Mark some words; what overlaps them goes.
@@ -67,22 +70,26 @@ export function showMarks(place, marks, proposed, selection, classes) {
     const known = mark && classes.get(mark[2]);
     const isChosen = selection !== null && selection.start <= i && i < selection.end;
     const same = mark && proposed.find((p) => mark.every((x, at) => x === p[at]));
-    const strength = same ? `${Math.round(25 + 75 * same[3])}%` : "100%";
+    const sure = same ? (same[3] ?? 0.5) : 1;
+    const strength = Math.round(25 + 75 * sure);
     for (const part of [element, gap]) {
       part.className = part === element ? "word" : "gap";
       const isInside = mark && (part === element || i + 1 < mark[1]);
       if (isInside) part.classList.add("marked", `c${known ? known.color : 0}`);
       if (isInside) part.classList.toggle("guess", same !== undefined);
+      // Dark letters, also where the page is dark.
+      if (isInside) part.classList.toggle("strong", strength >= 50);
       if (isChosen && (part === element || i + 1 < selection.end)) {
         part.classList.add("chosen");
       }
-      part.style.setProperty("--strength", strength);
+      part.style.setProperty("--strength", `${strength}%`);
     }
     if (mark && mark[0] === i) element.classList.add("first");
     if (mark && mark[1] === i + 1) element.classList.add("last");
     element.dataset.label = mark && mark[1] === i + 1 && known ? known.name : "";
-    const percent = same ? `, ${Math.round(100 * same[3])} percent sure` : "";
-    const name = known ? `, ${known.name}${percent}` : "";
+    const from =
+      same && (same[3] === null ? "of the list" : `${Math.round(100 * same[3])} percent sure`);
+    const name = known ? `, ${known.name}${from ? `, ${from}` : ""}` : "";
     element.setAttribute("aria-label", `${element.textContent}${name}`);
     element.setAttribute("aria-selected", String(isChosen));
   }
