@@ -71,7 +71,7 @@ def predict_cli(
             for doc, entry in found(n_done):
                 file_.write(dump_line(entities_of(doc, entry)))
     else:
-        with write_file(out) as temporary:
+        with write_file(out, overwrite=overwrite) as temporary:
             _write_whole(found(), temporary, in_.name)
     echo(f"{counts['texts']:,} texts, {counts['entities']:,} entities", f"Wrote {out}")
 

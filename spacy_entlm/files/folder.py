@@ -9,7 +9,6 @@ import os
 import shutil
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 from typing import Callable, Collection, Dict, Iterator, List, Optional, Tuple, TypeVar
 
 import srsly
@@ -17,6 +16,7 @@ import srsly
 from .errors import DataError
 from .file import sync
 from .json_lines import dump_json, read_json
+from .temporary import temporary_folder
 
 try:
     import fcntl
@@ -58,19 +58,25 @@ def check_output_folder(
 
 
 @contextmanager
-def write_folder(folder: Path, *, keep: Collection[str] = ()) -> Iterator[Path]:
+def write_folder(
+    folder: Path, *, keep: Collection[str] = (), overwrite: bool = True
+) -> Iterator[Path]:
     """Give an empty folder, whose files take the place of those that an earlier call
     wrote. Other files in the folder stay.
 
     keep (Collection[str]): Names in it that stay as they are, if they are there.
+    overwrite (bool): Whether a folder may be written that is not empty, which another
+        process may have filled while this one waited for it.
     YIELDS (Path): The folder to write to, on the same file system.
-    RAISES (DataError): If a new file would replace a folder, or the other way round.
+    RAISES (DataError): If it may not be written, or a new file would replace a folder,
+        or the other way round.
     """
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with _locked(folder):
             _recover(folder)
+            check_output_folder(folder, overwrite=overwrite)
             with _writing(folder / _WRITING, folder / _COMPLETE) as writing:
                 yield writing
                 names = _files(writing)
@@ -125,8 +131,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
 def pack_folder(write: Callable[[Path], None]) -> bytes:
     """The files, with their paths, that something writes to an empty folder; empty if
     there are none."""
-    with TemporaryDirectory(prefix="entlm-") as name:
-        folder = Path(name)
+    with temporary_folder() as folder:
         write(folder)
         paths = sorted(path for path in folder.rglob("*") if path.is_file())
         files = {p.relative_to(folder).as_posix(): p.read_bytes() for p in paths}
@@ -142,19 +147,19 @@ def unpack_folder(data: bytes, read: Callable[[Path], T]) -> T:
         isinstance(key, str) and isinstance(files[key], bytes) for key in files
     ):
         raise ValueError("These bytes hold no files of a component")
-    with TemporaryDirectory(prefix="entlm-") as name:
+    with temporary_folder() as folder:
         for key, content in files.items():
             path = PurePosixPath(key)
             refusal = f"A component's file cannot be called {key!r:.100}"
             if path.is_absolute() or ".." in path.parts or "\\" in key:
                 raise ValueError(refusal)
-            target = Path(name, path)
+            target = folder / path
             try:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
             except OSError as error:  # eg a name that is too long, or a folder
                 raise ValueError(refusal) from error
-        return read(Path(name))
+        return read(folder)
 
 
 @contextmanager

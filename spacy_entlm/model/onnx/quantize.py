@@ -6,13 +6,12 @@ number before the product, and what comes out is multiplied by that: the same pr
 with a scale for each piece (figures: project/benchmarks/RESULTS.md).
 """
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, List
 
 import numpy
 
 from ...files.errors import DataError
+from ...files.temporary import temporary_folder
 from .network import MISSING
 
 # In place of the largest number of a row that holds only zeros.
@@ -35,8 +34,8 @@ def quantized(graph: bytes) -> bytes:
         raise ImportError(MISSING) from error
     model = onnx.load_model_from_string(graph)
     _scale_rows(model.graph)
-    with TemporaryDirectory(prefix="entlm-") as folder:
-        source, target = str(Path(folder, "source.onnx")), Path(folder, "int8.onnx")
+    with temporary_folder() as folder:
+        source, target = str(folder / "source.onnx"), folder / "int8.onnx"
         settings = {"skip_symbolic_shape": True, "skip_optimization": True}
         quant_pre_process(model, source, **settings)
         quantize_dynamic(
