@@ -6,6 +6,7 @@ an hour on two cores:
 """
 
 import json
+import math
 import platform
 import signal
 import sys
@@ -54,11 +55,43 @@ def thorough(pytestconfig):
     return pytestconfig.getoption("--hypothesis-profile") == "thorough"
 
 
+@pytest.fixture(scope="session")
+def tried(pytestconfig, thorough):
+    """How often something is tried: tried(in the suite, in the thorough profile)."""
+    scale = pytestconfig.getoption("scale", 1.0)
+    return lambda few, many: math.ceil(many * scale) if thorough else few
+
+
+@pytest.fixture(scope="session")
+def inputs(annotated, label_words, bert, trained_folder, tmp_path_factory):
+    """A folder of what commands read, with links to a backbone and a pipeline."""
+    folder = tmp_path_factory.mktemp("inputs")
+    (folder / "lexicon.tsv").write_text("Lima\tLOC\nAnn\tPER\n")
+    (folder / "text.txt").write_text("Ann left Lima .\n" * 500)
+    lines = [
+        json.dumps({"text": text, "spans": [[*span] for span in gold["entities"]]})
+        for text, gold in annotated * 3
+    ]
+    (folder / "marked.jsonl").write_text("\n".join(lines))
+    (folder / "words.json").write_text(json.dumps(label_words))
+    (folder / "data").mkdir()
+    for name in ("train", "test"):
+        (folder / "data" / f"{name}.jsonl").write_text("\n".join(lines))
+    plain = [text for text, _ in annotated] * 12
+    (folder / "plain.txt").write_text("\n".join(plain) + "\n")
+    (folder / "bert").symlink_to(bert)
+    (folder / "pipeline").symlink_to(trained_folder)
+    return Path(folder)
+
+
 # The report: what tests count with `record_property`, added up for each module.
 
 
 def pytest_addoption(parser):
     parser.addoption("--report", metavar="FILE", help="Write what was tried as JSON")
+    parser.addoption(
+        "--scale", type=float, default=1.0, help="Of the thorough profile's numbers"
+    )
     parser.addoption(
         "--soak-minutes", type=float, help="Of each soak; thorough: 6, else seconds"
     )

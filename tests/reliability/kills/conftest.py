@@ -9,7 +9,6 @@ import signal
 import subprocess
 import tempfile
 import time
-from pathlib import Path
 
 import pytest
 
@@ -195,21 +194,3 @@ def make_job(tmp_path):
         return Job(tmp_path / "outputs", work, prepare, read)
 
     return make
-
-
-@pytest.fixture(scope="session")
-def inputs(annotated, bert, trained_folder, tmp_path_factory):
-    """A folder of what commands read, with links to a backbone and a pipeline."""
-    folder = tmp_path_factory.mktemp("inputs")
-    (folder / "lexicon.tsv").write_text("Lima\tLOC\nAnn\tPER\n")
-    (folder / "text.txt").write_text("Ann left Lima .\n" * 500)
-    lines = [
-        json.dumps({"text": text, "spans": [[*span] for span in gold["entities"]]})
-        for text, gold in annotated * 3
-    ]
-    (folder / "marked.jsonl").write_text("\n".join(lines))
-    plain = [text for text, _ in annotated] * 12
-    (folder / "plain.txt").write_text("\n".join(plain) + "\n")
-    (folder / "bert").symlink_to(bert)
-    (folder / "pipeline").symlink_to(trained_folder)
-    return Path(folder)

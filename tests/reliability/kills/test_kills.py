@@ -32,8 +32,8 @@ pytestmark = [
 ]
 NAME = "entlm_ner"
 TRAINING = "[Anna](PER) left [Rome](LOC) .\n[Mary](PER) met [John](PER) .\n"
-# Kills at random moments, and crash points: in the thorough profile, where all points are
-# tried of those that have no more, and in the suite.
+# Kills at random moments, and crash points at most: in the thorough profile, and in the
+# suite.
 KILLS = {
     "save": ((40, 200), (2, 3)),
     "annotate": ((40, 100), (1, 2)),
@@ -190,8 +190,8 @@ def workbench_job(make_job, inputs, annotated, folder):
 
 
 @pytest.mark.parametrize("name", KILLS)
-def test_killed_at_any_moment(jobs, name, thorough, record_property):
-    wanted, _ = KILLS[name][0 if thorough else 1]
+def test_killed_at_any_moment(jobs, name, tried, record_property):
+    wanted = tried(KILLS[name][1][0], KILLS[name][0][0])
     if not wanted:
         pytest.skip(SKIPPED)
     job = jobs(name)
@@ -212,8 +212,8 @@ def test_killed_at_any_moment(jobs, name, thorough, record_property):
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 @pytest.mark.parametrize("name", KILLS)
-def test_killed_before_any_change_of_the_disk(jobs, name, thorough, record_property):
-    _, most = KILLS[name][0 if thorough else 1]
+def test_killed_before_any_change_of_the_disk(jobs, name, tried, record_property):
+    most = tried(KILLS[name][1][1], KILLS[name][0][1])
     if not most:
         pytest.skip(SKIPPED)
     job = jobs(name)
@@ -232,11 +232,12 @@ def test_killed_before_any_change_of_the_disk(jobs, name, thorough, record_prope
 
 
 def test_killed_comparison_goes_on(
-    make_job, inputs, tmp_path, bert, thorough, record_property
+    make_job, inputs, tmp_path, bert, tried, record_property
 ):
     """Trainings run in processes that the killed one started. Nothing is reset: each
     run goes on where the one before was killed, until all is there."""
-    if not thorough:
+    wanted = tried(0, N_COMPARE_KILLS)
+    if not wanted:
         pytest.skip(SKIPPED)
     folder = tmp_path / "data"
     (folder / "5shot").mkdir(parents=True)
@@ -259,7 +260,7 @@ def test_killed_comparison_goes_on(
     work = command("compare", config, tmp_path / "outputs" / "out")
     job = make_job(work, read=read)
     moments, n_kills, seen = random.Random(0), 0, 0
-    while n_kills < N_COMPARE_KILLS:
+    while n_kills < wanted:
         if seen in (0, len(job.new)):
             job.reset()
         n_kills += job.run(moments.uniform(0, job.seconds))
@@ -272,10 +273,10 @@ def test_killed_comparison_goes_on(
 
 
 def test_marks_that_were_confirmed_outlive_a_kill(
-    make_job, inputs, annotated, tmp_path, thorough, record_property
+    make_job, inputs, annotated, tmp_path, tried, record_property
 ):
     """A workbench that is killed between, and amid, clicks."""
-    n_kills = 20 if thorough else 2
+    n_kills = tried(2, 20)
     job = workbench_job(make_job, inputs, annotated, tmp_path / "outputs")
     path, confirmed = job.folder / workbench_runs.FILE, tmp_path / "confirmed.txt"
 
