@@ -77,7 +77,7 @@ def start(inputs, monkeypatch):
     (inputs / "compare.yml").write_text(
         "datasets: {tiny: {train: marked.jsonl, test: marked.jsonl, lang: xx}}\n"
         "backbones: {bert: {path: bert, learn_rate: 0.01}}\nmethods: [entlm]\n"
-        "settings: {epochs: 1}\n"
+        "settings: {epochs: 1}\nshots: [5]\nsplits: [1]\nseeds: [1]\n"
     )
     if not (inputs / "few.spacy").exists():
         (inputs / "few.txt").write_text("[Anna](PER) left [Rome](LOC) .\n")

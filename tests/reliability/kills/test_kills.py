@@ -35,19 +35,19 @@ TRAINING = "[Anna](PER) left [Rome](LOC) .\n[Mary](PER) met [John](PER) .\n"
 # Kills at random moments, and crash points at most: in the thorough profile, and in the
 # suite.
 KILLS = {
-    "save": ((40, 200), (2, 3)),
-    "annotate": ((40, 100), (1, 2)),
-    "search": ((40, 100), (1, 0)),
-    "convert": ((20, 60), (1, 0)),
-    "predict": ((30, 60), (1, 0)),
-    "export": ((20, 40), (0, 0)),
-    "train": ((30, 20), (0, 0)),
-    "pretrain": ((30, 100), (1, 1)),
-    "workbench": ((20, 30), (0, 0)),
+    "save": ((50, 200), (2, 3)),
+    "annotate": ((45, 100), (1, 2)),
+    "search": ((50, 100), (1, 0)),
+    "convert": ((30, 30), (1, 0)),
+    "predict": ((40, 30), (1, 0)),
+    "export": ((20, 20), (0, 0)),
+    "train": ((15, 10), (0, 0)),
+    "pretrain": ((30, 60), (1, 1)),
+    "workbench": ((10, 15), (0, 0)),
 }
 SKIPPED = "one of the thorough profile: it takes long"
 # A run of it takes half a minute.
-N_COMPARE_KILLS = 15
+N_COMPARE_KILLS = 7
 
 
 def command(*arguments):

@@ -15,7 +15,7 @@ from spacy_entlm.cli.init_project import project_files
 
 from .conftest import contents, names_in, steady
 
-N_KILLS = 15
+N_KILLS = 7
 # Of a step, so that each kill hits it or the next one.
 SECONDS = (3.0, 14.0)
 DATA = [
