@@ -70,6 +70,18 @@ def test_failure_leaves_no_folder_where_there_was_none(tmp_path):
     assert not (tmp_path / "a").exists()
 
 
+def test_folder_that_another_filled_in_the_meantime_is_not_replaced_unasked(tmp_path):
+    """A second process waits for the first one, and then is told."""
+    write(tmp_path / "a", {"x": "early"})
+    refused = pytest.raises(DataError, match=r"is not empty: .* --overwrite")
+    with refused, write_folder(tmp_path / "a", overwrite=False):
+        pass
+    assert contents(tmp_path / "a") == {"x": "early"}
+    with write_folder(tmp_path / "b", overwrite=False) as new:
+        (new / "x").write_text("1")
+    assert contents(tmp_path / "b") == {"x": "1"}
+
+
 def test_a_file_is_no_folder_and_the_other_way_round(tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(FileExistsError):
