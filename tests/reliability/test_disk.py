@@ -55,6 +55,8 @@ COMMANDS = {
 }
 # These take long, or wait for a browser.
 NOT_TWICE = ("compare", "workbench", "package")
+# What they write may be so little; or they wait for a browser.
+NOT_TINY = [name for name in COMMANDS if name not in ("merge", "workbench")]
 IN_SUITE = ("annotate", "convert folder", "predict")
 
 
@@ -148,12 +150,11 @@ def sizes(folder):
 
 def options(name):
     """Those that let it replace what is there."""
-    has_none = name in ("compare", "workbench", "merge")
-    return [] if has_none and name != "merge" else ["--overwrite"]
+    return [] if name in ("compare", "workbench") else ["--overwrite"]
 
 
-def some(thorough, name, others=()):
-    if name in others or not (thorough or name in IN_SUITE):
+def skip_unless(is_tried):
+    if not is_tried:
         pytest.skip("one of the thorough profile")
 
 
@@ -161,7 +162,7 @@ def some(thorough, name, others=()):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_full_disk(mounted, start, name, room, thorough, record_property):
     """room: kibibytes that are left."""
-    some(thorough, name)
+    skip_unless(thorough or (name in IN_SUITE and not room))
     before = put_old(mounted, name)
     with (mounted / "filler").open("wb", buffering=0) as file_:
         with suppress(OSError):
@@ -184,10 +185,10 @@ def test_full_disk(mounted, start, name, room, thorough, record_property):
 
 
 @pytest.mark.skipif(resource is None, reason="this system has no such limit")
-@pytest.mark.parametrize("name", [x for x in COMMANDS if x != "workbench"])
+@pytest.mark.parametrize("name", NOT_TINY)
 def test_no_room_for_a_file(tmp_path, start, name, thorough, record_property):
     """As a full disk, for those who may not mount one: files have at most 100 bytes."""
-    some(thorough, name, others=["merge"])
+    skip_unless(thorough or name in IN_SUITE)
     before = put_old(tmp_path, name)
     status, said = start(name, tmp_path, *options(name), limit=100)()
     assert status == 1 and is_one_line(said), said
@@ -198,7 +199,7 @@ def test_no_room_for_a_file(tmp_path, start, name, thorough, record_property):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_read_only_folder(mounted, start, name, thorough, record_property):
-    some(thorough, name)
+    skip_unless(thorough or name in IN_SUITE)
     before = put_old(mounted, name)
     line = ["mount", "-o", "remount,ro", str(mounted)]
     subprocess.run(line, check=True)
@@ -212,7 +213,7 @@ def test_read_only_folder(mounted, start, name, thorough, record_property):
 @pytest.mark.parametrize("name", [x for x in COMMANDS if x not in NOT_TWICE])
 def test_two_at_once(tmp_path, start, name, thorough, record_property):
     """One of them is told, and the output is whole."""
-    some(thorough, name)
+    skip_unless(thorough or name in IN_SUITE)
     out, _, _ = COMMANDS[name]
     (tmp_path / "alone").mkdir()
     assert start(name, tmp_path / "alone")()[0] == 0
