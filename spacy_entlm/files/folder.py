@@ -40,7 +40,8 @@ def check_folder(folder: Path) -> None:
 def check_output_folder(
     folder: Path, *, source: Optional[Path] = None, overwrite: bool
 ) -> None:
-    """Check before long work that an output folder may be written.
+    """Check before long work that an output folder may be written. What a killed
+    process left in it is completed, or removed, before.
 
     source (Optional[Path]): The input, which must not be the same folder.
     overwrite (bool): Whether files that an earlier run wrote may be replaced.
@@ -52,6 +53,7 @@ def check_output_folder(
         raise DataError("is a file: name a folder for the output", path=folder)
     if source is not None and source.exists() and folder.samefile(source):
         raise DataError("is the input too: choose another output", path=folder)
+    recover_folder(folder)
     if any(folder.iterdir()) and not overwrite:
         problem = "is not empty: choose another folder, or replace what an earlier run "
         raise DataError(f"{problem}wrote there with --overwrite", path=folder)
@@ -99,11 +101,7 @@ def read_folder(folder: Path, read: Callable[[Path], T]) -> T:
     RAISES (DataError): If a link in the folder leads out of it."""
     _check_links(folder)
     for _ in range(_N_READS):
-        # What is being written may only be touched under a lock: it may be alive.
-        is_left = fcntl is not None and (folder / _WRITING).exists()
-        if is_left or (folder / _COMPLETE).exists():
-            with _locked(folder):
-                _recover(folder)
+        recover_folder(folder)
         state = _state(folder)
         try:
             result = read(folder)
@@ -114,6 +112,16 @@ def read_folder(folder: Path, read: Callable[[Path], T]) -> T:
         if _state(folder) == state and not (folder / _COMPLETE).exists():
             return result
     raise DataError("is being written to again and again", path=folder)
+
+
+def recover_folder(folder: Path) -> None:
+    """Complete what a killed process left in a folder, or remove it; wait for one that
+    lives."""
+    # What is being written may only be touched under a lock: it may be alive.
+    is_left = fcntl is not None and (folder / _WRITING).exists()
+    if is_left or (folder / _COMPLETE).exists():
+        with _locked(folder):
+            _recover(folder)
 
 
 @contextmanager
