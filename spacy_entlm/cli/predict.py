@@ -124,6 +124,8 @@ def _append(
     part = out.with_name(out.name + UNFINISHED)
     lock = part.with_name(f".{part.name}.lock")
     with lock_file(lock, out):
+        # Another run may have come to its end while this one got ready.
+        check_output(out, source=in_, overwrite=overwrite)
         if part.exists() and not (resume or overwrite):
             hint = "go on with --resume, or begin again with --overwrite"
             raise DataError(f"holds an unfinished run: {hint}", path=part)

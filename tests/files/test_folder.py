@@ -10,7 +10,13 @@ import pytest
 
 from spacy_entlm.files import folder as module
 from spacy_entlm.files.errors import DataError
-from spacy_entlm.files.folder import LIST_FILE, new_folder, read_folder, write_folder
+from spacy_entlm.files.folder import (
+    LIST_FILE,
+    check_output_folder,
+    new_folder,
+    read_folder,
+    write_folder,
+)
 
 
 def contents(folder):
@@ -149,6 +155,19 @@ def test_killed_save_is_all_old_or_all_new(tmp_path, calls):
     assert sorted(p.name for p in folder.iterdir()) == sorted(
         [LIST_FILE, "x", *(["sub"] if (folder / "sub").exists() else [])]
     )
+
+
+def test_what_a_killed_process_left_is_no_output(tmp_path):
+    folder = tmp_path / "a"
+    (folder / ".writing").mkdir(parents=True)
+    (folder / ".writing" / "x").write_text("half")
+    check_output_folder(folder, overwrite=False)
+    assert not any(folder.iterdir())
+    (folder / ".complete").mkdir()
+    (folder / ".complete" / "x").write_text("whole")
+    with pytest.raises(DataError, match="is not empty"):
+        check_output_folder(folder, overwrite=False)
+    assert contents(folder) == {"x": "whole"}
 
 
 def test_reader_sees_one_save_while_another_goes_on(tmp_path):
