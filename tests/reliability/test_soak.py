@@ -76,7 +76,7 @@ def soak(work, minutes):
     grown = line.slope * (1 - WARM_UP) * minutes / 60
     error = line.stderr * (1 - WARM_UP) * minutes / 60
     assert grown < max(N_ERRORS * error, ONCE), (line.slope, line.stderr)
-    return line.slope, line.stderr, n_done
+    return float(line.slope), float(line.stderr), n_done
 
 
 @needs_proc

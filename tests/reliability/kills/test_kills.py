@@ -115,7 +115,8 @@ def jobs(make_job, inputs, trained, annotated, tmp_path):
 
     def export():
         line = "export", inputs / "pipeline", out / "out", "--overwrite"
-        return of_command([], *line, "--format", "int8", read=read_model)
+        # Not int8: ONNX Runtime makes temporary folders of its own for it, which stay.
+        return of_command([], *line, read=read_model)
 
     def train():
         (tmp_path / "train.txt").write_text(TRAINING)
