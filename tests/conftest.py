@@ -29,11 +29,11 @@ torch.set_num_threads(1)
 
 # No deadline: two tests run at once, on machines that others use, too.
 settings.register_profile("suite", deadline=None)
-# For tests/reliability/test_fuzz.py, which takes a tenth: 2,500 times four documents.
+# For tests/reliability, whose conftest.py tells more.
 settings.register_profile(
     "thorough",
     deadline=None,
-    max_examples=25_000,
+    max_examples=1000,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("suite")

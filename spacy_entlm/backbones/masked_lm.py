@@ -2,10 +2,12 @@
 
 import json
 import shutil
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, List, Optional, Tuple
+from typing import Any, Iterator, List, Optional, Tuple, Type
 
 import torch
+from safetensors import SafetensorError
 
 from .errors import BackboneError
 from .names import CONFIG_FILE
@@ -112,13 +114,16 @@ class MaskedLM(torch.nn.Module):
 
     def save(self, folder: Path) -> None:
         """Write config.json, tokenizer files and model.safetensors, shared tensors
-        once, in the form that AutoModelForMaskedLM reads."""
+        once, in the form that AutoModelForMaskedLM reads.
+        RAISES (OSError): If the folder cannot be written, or the disk is full."""
         decoder = self.decoder.state_dict(prefix=f"{self._decoder_path}.")
         whole = {**self.body.state_dict(), **decoder}
-        self.body.save_pretrained(folder, state_dict=whole, safe_serialization=True)
+        with _os_errors(folder, SafetensorError):
+            self.body.save_pretrained(folder, state_dict=whole, safe_serialization=True)
         # Where the backbone once lay on somebody's disk is nobody's business.
         _drop_key(folder / CONFIG_FILE, "_name_or_path")
-        self.tokenizer.save_pretrained(folder)
+        with _os_errors(folder, Exception):  # tokenizers has no error of its own
+            self.tokenizer.save_pretrained(folder)
         _drop_key(folder / "tokenizer_config.json", "name_or_path")
         # safetensors makes a file that only its owner may read, which would be so in
         # a package that is installed for everybody.
@@ -178,3 +183,15 @@ def _drop_key(path: Path, key: str) -> None:
     data = json.loads(path.read_text(encoding="utf8"))
     data.pop(key, None)
     path.write_text(json.dumps(data, indent=2, sort_keys=True) + "\n", encoding="utf8")
+
+
+@contextmanager
+def _os_errors(folder: Path, kind: Type[Exception]) -> Iterator[None]:
+    """RAISES (OSError): In place of what libraries in Rust raise if a file cannot be
+    written, which is no error of the operating system's."""
+    try:
+        yield
+    except OSError:
+        raise
+    except kind as error:
+        raise OSError(f"{folder}: cannot be written ({error})") from error

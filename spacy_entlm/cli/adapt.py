@@ -107,7 +107,7 @@ def adapt_cli(
 
         average_trained(nlp, pairs, trainings=TRAININGS, learn_rate=rate, seed=seed)
         echo(f"The mean of {TRAININGS} trainings on {len(pairs)} examples")
-    with write_folder(out) as folder:
+    with write_folder(out, overwrite=overwrite) as folder:
         nlp.to_disk(folder)
     echo(f"Wrote {out}")
 

@@ -124,7 +124,7 @@ def annotate_cli(
             if doc.ents or not only_matches:
                 yield doc
 
-    with write_file(output) as temporary:
+    with write_file(output, overwrite=overwrite) as temporary:
         write_docs(marked(), temporary)
         if not report.docs:
             raise DataError("the file is empty: add sentences", path=input_path)

@@ -54,18 +54,23 @@ def convert_cli(
     if not is_file and output_path.suffix.lower() not in OUTPUT_EXTENSIONS:
         check_folder(input_path)
         check_output_folder(output_path, source=input_path, overwrite=overwrite)
-        _convert_folder(input_path, output_path, lang, format, backbone)
+        _convert_folder(input_path, output_path, lang, format, backbone, overwrite)
         return
     check_extension(output_path, OUTPUT_EXTENSIONS)
     check_output(output_path, source=input_path, overwrite=overwrite)
     docs, report = load_docs(input_path, lang, format)
-    with write_file(output_path) as temporary:
+    with write_file(output_path, overwrite=overwrite) as temporary:
         write_docs(docs, temporary)
     echo(*report.lines(), f"Wrote {output_path}")
 
 
 def _convert_folder(
-    data: Path, out: Path, lang: str, format: str, backbone: Optional[str]
+    data: Path,
+    out: Path,
+    lang: str,
+    format: str,
+    backbone: Optional[str],
+    overwrite: bool,
 ) -> None:
     """Write the parts that a folder of data has, and remove those that it had."""
     parts = _find_parts(data)
@@ -74,7 +79,7 @@ def _convert_folder(
         raise DataError(text, path=data)
     if "test" not in parts:
         echo(f"{data} has no test part: F1 will not be measured")
-    with write_folder(out) as writing:
+    with write_folder(out, overwrite=overwrite) as writing:
         for name, source in parts.items():
             docs, report = load_docs(source, lang, format)
             if not report.entities and name not in ("dev", "test"):

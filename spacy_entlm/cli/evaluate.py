@@ -55,7 +55,7 @@ def evaluate_cli(
         figures = _measure(pipeline, test, format)
         echo(*_lines(figures))
     if out is not None:
-        replace_file(out, dump_json(figures))
+        replace_file(out, dump_json(figures), overwrite=overwrite)
         echo(f"Wrote {out}")
 
 

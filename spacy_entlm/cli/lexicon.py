@@ -56,7 +56,7 @@ def merge_cli(
         entries += read
         report.update(read_report)
     merged = merge_entries(entries, report)
-    _write(merged, output_path, report.problems())
+    _write(merged, output_path, report.problems(), overwrite)
 
 
 @command("show", lexicon_cli)
@@ -117,7 +117,7 @@ def mine_cli(
     entries = mine_names(docs, read, set(nlp.Defaults.stop_words))
     if not entries:
         raise DataError("no words look like these patterns", path=text_path)
-    _write(entries, output_path, [])
+    _write(entries, output_path, [], overwrite)
 
 
 @command("wikidata", lexicon_cli)
@@ -179,7 +179,7 @@ def wikidata_cli(
     if not entries:
         text = "no names found: check the classes, the languages and --min-sitelinks"
         raise DataError(text, path=config)
-    _write(entries, output_path, report.problems())
+    _write(entries, output_path, report.problems(), overwrite)
 
 
 def _check_output(
@@ -190,9 +190,11 @@ def _check_output(
     check_outputs([path], sources, overwrite)
 
 
-def _write(entries: Sequence[Entry], path: Path, problems: Sequence[str]) -> None:
+def _write(
+    entries: Sequence[Entry], path: Path, problems: Sequence[str], overwrite: bool
+) -> None:
     """Write a lexicon, and print what was left out and what it holds."""
-    with write_file(path) as temporary:
+    with write_file(path, overwrite=overwrite) as temporary:
         lexicon_entries.write_lexicon(entries, temporary)
     echo(*problems, *summarise(entries), f"Wrote {path}")
 

@@ -1,6 +1,7 @@
 """The command `package`: wheels of a pipeline and of this package."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -9,7 +10,6 @@ from collections import Counter
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from shlex import join
-from tempfile import TemporaryDirectory
 from typing import Any, Dict, Optional
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -21,6 +21,7 @@ from ..corpus.readers import read_docbin
 from ..files.errors import DataError
 from ..files.folder import check_output_folder, write_folder
 from ..files.json_lines import dump_json, read_json
+from ..files.temporary import temporary_folder
 from ..pipeline.requirements import DISTRIBUTION
 from ._options import OVERWRITE, arg, command, opt
 from ._util import echo
@@ -54,14 +55,14 @@ def package_cli(
         raise DataError("is no trained pipeline: it has no meta.json", path=pipeline)
     meta = _describe(read_json(pipeline / "meta.json"), metrics, train)
     meta.update(name=re.sub(r"\W+", "_", name), version=version)
-    with write_folder(out) as writing, TemporaryDirectory() as temporary:
-        meta_path = Path(temporary, "meta.json")
+    with write_folder(out, overwrite=overwrite) as writing, temporary_folder() as ours:
+        meta_path = ours / "meta.json"
         meta_path.write_bytes(dump_json(meta))
         # The wheel is built with what is installed: spaCy would fetch build tools.
-        package(pipeline, meta_path.parent, meta_path, create_sdist=False, silent=False)
-        (folder,) = (path for path in meta_path.parent.iterdir() if path.is_dir())
+        package(pipeline, ours, meta_path, create_sdist=False, silent=False)
+        (folder,) = (path for path in ours.iterdir() if path.is_dir())
         _build_wheel(folder, writing)
-        if not _build_own(Path(temporary, "own"), writing):
+        if not _build_own(ours / "own", writing):
             echo(f"The source of {DISTRIBUTION} is not here: without its wheel")
     wheels = [str(path) for path in sorted(out.glob("*.whl"))]
     echo(f"Wrote {out}. To install it:", f"pip install {join(wheels)}")
@@ -121,7 +122,15 @@ def _build_own(folder: Path, out: Path) -> bool:
 
 
 def _build_wheel(folder: Path, out: Path) -> None:
-    line = [sys.executable, "-m", "pip", "wheel", str(folder.resolve()), "--quiet"]
-    line += ["--no-deps", "--no-build-isolation", "--wheel-dir", str(out.resolve())]
-    if subprocess.run(line, check=False).returncode:
+    """Build the wheel of a folder, beside which all is written that pip writes: it may
+    live longer than this process."""
+    folder = folder.resolve()
+    wheels, temporary = (folder.with_name(f"{folder.name}-{x}") for x in ("whl", "tmp"))
+    temporary.mkdir()
+    line = [sys.executable, "-m", "pip", "wheel", str(folder), "--quiet"]
+    line += ["--no-deps", "--no-build-isolation", "--wheel-dir", str(wheels)]
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    if subprocess.run(line, check=False, env=environment).returncode:
         raise DataError("no wheel could be built: the lines above say why", path=folder)
+    for wheel in wheels.iterdir():
+        shutil.copy(wheel, out)

@@ -70,7 +70,7 @@ def predict_cli(
             for doc, entry in found(n_done):
                 file_.write(dump_line(entities_of(doc, entry)))
     else:
-        with write_file(out) as temporary:
+        with write_file(out, overwrite=overwrite) as temporary:
             _write_whole(found(), temporary, in_.name)
     echo(f"{counts['texts']:,} texts, {counts['entities']:,} entities", f"Wrote {out}")
 
@@ -107,6 +107,8 @@ def _append(
     part = out.with_name(out.name + UNFINISHED)
     lock = part.with_name(f".{part.name}.lock")
     with lock_file(lock, out):
+        # Another run may have come to its end while this one got ready.
+        check_output(out, source=in_, overwrite=overwrite)
         if part.exists() and not (resume or overwrite):
             hint = "go on with --resume, or begin again with --overwrite"
             raise DataError(f"holds an unfinished run: {hint}", path=part)

@@ -67,7 +67,7 @@ def rank_cli(
     if not lines:
         raise DataError("holds no text that is not annotated yet", path=texts)
     chosen = rank(nlp, lines, n=n, annotated=known, max_texts=max_texts, seed=seed)
-    with write_file(out) as temporary:
+    with write_file(out, overwrite=overwrite) as temporary:
         found = nlp.pipe(lines[one.index] for one in chosen)
         rows = [_entry(doc, one) for doc, one in zip(found, chosen)]
         temporary.write_bytes(_FORMS[tool](rows))

@@ -42,7 +42,7 @@ def label_words_cli(
     # The keys of what `search` wrote are classes, not tags: one may be "B-CELL".
     words = read_label_words(words_path, tags=not report)
     page = label_words_page(words, report, backbone)
-    replace_file(output_path, page.encode("utf8"))
+    replace_file(output_path, page.encode("utf8"), overwrite=overwrite)
     if not has_matplotlib():
         echo(HOW_TO_GET)
     echo(f"Wrote {output_path}")

@@ -70,12 +70,12 @@ def sample_cli(
         docs = _draw(docs, int(shots), seed, None if at_least else exact, is_folder)
     if is_folder:
         dev = train_path / "dev.spacy"
-        with write_folder(output_path) as writing:
+        with write_folder(output_path, overwrite=overwrite) as writing:
             write_docs(docs, writing / "train.spacy")
             watched = dev if dev.is_file() else writing / "train.spacy"
             shutil.copyfile(watched, writing / "dev.spacy")
     else:
-        with write_file(output_path) as temporary:
+        with write_file(output_path, overwrite=overwrite) as temporary:
             write_docs(docs, temporary)
     counts = Counter(ent.label_ for doc in docs for ent in doc.ents)
     size = f"{len(docs):,} sentences, {counts.total():,} entities"

@@ -99,7 +99,7 @@ def search_cli(
     check_outputs(outputs, [annotated_path], overwrite)
     words = None if data is None else _words_at_hand(data, annotated_path)
     if words is not None:
-        _write(output_path, words)
+        _write(output_path, overwrite, words)
         return
     docs, corpus = load_docs(annotated_path, lang, format)
     if not corpus.entities:
@@ -133,7 +133,7 @@ def search_cli(
     echo(*(f"  {label} {', '.join(taken[label])}" for label in taken))
     echo(*corpus.problems())
     if not searched:
-        _write(output_path, words)
+        _write(output_path, overwrite, words)
         return
     classes = {label: report[label] for label in searched}
     echo(*_lines(classes, top_k))
@@ -143,7 +143,13 @@ def search_cli(
 
         rows = find_prototypes(reader, docs, searched, progress=_batches)
     size = {"sentences": corpus.docs, "words": corpus.words}
-    _write(output_path, words, {"settings": asked, **size, "classes": classes}, rows)
+    _write(
+        output_path,
+        overwrite,
+        words,
+        {"settings": asked, **size, "classes": classes},
+        rows,
+    )
 
 
 def _words_at_hand(data: Path, annotated: Path) -> Optional[LabelWords]:
@@ -205,11 +211,17 @@ def _lines(classes: Dict[str, Any], top_k: int) -> List[str]:
 
 
 def _write(
-    path: Path, words: LabelWords, report: Any = None, rows: Optional[Dict] = None
+    path: Path,
+    overwrite: bool,
+    words: LabelWords,
+    report: Any = None,
+    rows: Optional[Dict] = None,
 ) -> None:
     """Write the words and what belongs to them; nothing of an earlier search stays."""
     from ..files.tensors import save_tensors
 
+    # Another process may have written them in the meantime.
+    check_outputs([path, report_path(path)], [], overwrite)
     with write_file(path.with_suffix(ROWS_SUFFIX)) as temporary:
         save_tensors(temporary, rows or {})
     report_path(path).unlink(missing_ok=True)

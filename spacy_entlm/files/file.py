@@ -52,15 +52,17 @@ def check_extension(path: Path, known: Sequence[str]) -> None:
 
 
 @contextmanager
-def write_file(path: Path) -> Iterator[Path]:
+def write_file(path: Path, *, overwrite: bool = True) -> Iterator[Path]:
     """Give a temporary path to write to, which takes the file's place at the end.
 
     Missing parent folders are made. What killed processes left of the same file is
     removed.
+    overwrite (bool): Whether it may take the place of a file that another process
+        wrote in the meantime.
     YIELDS (Path): A path in the same folder with the same extension.
-    RAISES (DataError): If it is a folder, or no regular file.
+    RAISES (DataError): If it is a folder, no regular file, or may not be replaced.
     """
-    check_output(path)
+    check_output(path, overwrite=overwrite)
     target = path.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     _remove_left(target)
@@ -71,6 +73,7 @@ def write_file(path: Path) -> Iterator[Path]:
         with _held(temporary):
             yield temporary
             sync(temporary)
+            check_output(path, overwrite=overwrite)
             os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
@@ -101,9 +104,9 @@ def _remove_left(target: Path) -> None:
                 path.unlink()
 
 
-def replace_file(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes, *, overwrite: bool = True) -> None:
     """Write a file at once, as `write_file`."""
-    with write_file(path) as temporary:
+    with write_file(path, overwrite=overwrite) as temporary:
         temporary.write_bytes(content)
 
 

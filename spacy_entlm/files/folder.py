@@ -9,7 +9,6 @@ import os
 import shutil
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 from typing import Callable, Collection, Dict, Iterator, List, Optional, Tuple, TypeVar
 
 import srsly
@@ -17,6 +16,7 @@ import srsly
 from .errors import DataError
 from .file import sync
 from .json_lines import dump_json, read_json
+from .temporary import temporary_folder
 
 try:
     import fcntl
@@ -40,7 +40,8 @@ def check_folder(folder: Path) -> None:
 def check_output_folder(
     folder: Path, *, source: Optional[Path] = None, overwrite: bool
 ) -> None:
-    """Check before long work that an output folder may be written.
+    """Check before long work that an output folder may be written. What a killed
+    process left in it is completed, or removed, before.
 
     source (Optional[Path]): The input, which must not be the same folder.
     overwrite (bool): Whether files that an earlier run wrote may be replaced.
@@ -52,25 +53,32 @@ def check_output_folder(
         raise DataError("is a file: name a folder for the output", path=folder)
     if source is not None and source.exists() and folder.samefile(source):
         raise DataError("is the input too: choose another output", path=folder)
+    recover_folder(folder)
     if any(folder.iterdir()) and not overwrite:
         problem = "is not empty: choose another folder, or replace what an earlier run "
         raise DataError(f"{problem}wrote there with --overwrite", path=folder)
 
 
 @contextmanager
-def write_folder(folder: Path, *, keep: Collection[str] = ()) -> Iterator[Path]:
+def write_folder(
+    folder: Path, *, keep: Collection[str] = (), overwrite: bool = True
+) -> Iterator[Path]:
     """Give an empty folder, whose files take the place of those that an earlier call
     wrote. Other files in the folder stay.
 
     keep (Collection[str]): Names in it that stay as they are, if they are there.
+    overwrite (bool): Whether a folder may be written that is not empty, which another
+        process may have filled while this one waited for it.
     YIELDS (Path): The folder to write to, on the same file system.
-    RAISES (DataError): If a new file would replace a folder, or the other way round.
+    RAISES (DataError): If it may not be written, or a new file would replace a folder,
+        or the other way round.
     """
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with _locked(folder):
             _recover(folder)
+            check_output_folder(folder, overwrite=overwrite)
             with _writing(folder / _WRITING, folder / _COMPLETE) as writing:
                 yield writing
                 names = _files(writing)
@@ -93,11 +101,7 @@ def read_folder(folder: Path, read: Callable[[Path], T]) -> T:
     RAISES (DataError): If a link in the folder leads out of it."""
     check_links(folder)
     for _ in range(_N_READS):
-        # What is being written may only be touched under a lock: it may be alive.
-        is_left = fcntl is not None and (folder / _WRITING).exists()
-        if is_left or (folder / _COMPLETE).exists():
-            with _locked(folder):
-                _recover(folder)
+        recover_folder(folder)
         state = _state(folder)
         try:
             result = read(folder)
@@ -108,6 +112,16 @@ def read_folder(folder: Path, read: Callable[[Path], T]) -> T:
         if _state(folder) == state and not (folder / _COMPLETE).exists():
             return result
     raise DataError("is being written to again and again", path=folder)
+
+
+def recover_folder(folder: Path) -> None:
+    """Complete what a killed process left in a folder, or remove it; wait for one that
+    lives."""
+    # What is being written may only be touched under a lock: it may be alive.
+    is_left = fcntl is not None and (folder / _WRITING).exists()
+    if is_left or (folder / _COMPLETE).exists():
+        with _locked(folder):
+            _recover(folder)
 
 
 @contextmanager
@@ -125,8 +139,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
 def pack_folder(write: Callable[[Path], None]) -> bytes:
     """The files, with their paths, that something writes to an empty folder; empty if
     there are none."""
-    with TemporaryDirectory(prefix="entlm-") as name:
-        folder = Path(name)
+    with temporary_folder() as folder:
         write(folder)
         paths = sorted(path for path in folder.rglob("*") if path.is_file())
         files = {p.relative_to(folder).as_posix(): p.read_bytes() for p in paths}
@@ -142,19 +155,19 @@ def unpack_folder(data: bytes, read: Callable[[Path], T]) -> T:
         isinstance(key, str) and isinstance(files[key], bytes) for key in files
     ):
         raise ValueError("These bytes hold no files of a component")
-    with TemporaryDirectory(prefix="entlm-") as name:
+    with temporary_folder() as folder:
         for key, content in files.items():
             path = PurePosixPath(key)
             refusal = f"A component's file cannot be called {key!r:.100}"
             if path.is_absolute() or ".." in path.parts or "\\" in key:
                 raise ValueError(refusal)
-            target = Path(name, path)
+            target = folder / path
             try:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
             except OSError as error:  # eg a name that is too long, or a folder
                 raise ValueError(refusal) from error
-        return read(Path(name))
+        return read(folder)
 
 
 @contextmanager

@@ -53,7 +53,7 @@ def export(
     if not exported:
         raise ValueError("There is no entlm_ner to export in this pipeline")
     config = nlp.config.copy()
-    with write_folder(folder) as writing:
+    with write_folder(folder, overwrite=overwrite) as writing:
         nlp.to_disk(writing, exclude=list(exported))
         for name, pipe in exported.items():
             pipe.to_disk(writing / name)

@@ -10,7 +10,7 @@ from ..backbones.masked_lm import MaskedLM
 from ..backbones.recommended import LABEL_ROWS_FILE, PRETRAIN_FILE
 from ..files.errors import DataError
 from ..files.file import lock_file, replace_file
-from ..files.folder import check_output_folder, write_folder
+from ..files.folder import check_output_folder, recover_folder, write_folder
 from ..files.json_lines import dump_json, read_json
 from ..label_words.rows import Rows
 from ..model.network import save_rows
@@ -59,6 +59,7 @@ class RunFolder:
         RETURNS (Optional[Facts]): What is noted of the run that goes on, or, if none
         is begun, of the model that is finished; None: a new run.
         RAISES (DataError): If OUT or a run would be lost."""
+        recover_folder(self.out)  # a run that was killed as it wrote the model
         noted = self._noted() if resume else None
         if self.is_begun or noted is None:
             check_model_folder(self.out, overwrite=overwrite)

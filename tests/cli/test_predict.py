@@ -141,3 +141,19 @@ def test_bad_input_is_one_line(predict, args, text):
     assert result.exit_code == 1
     assert text in result.output
     assert Path("there.jsonl").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.spacy", "out.html"])
+def test_output_that_another_run_wrote_in_the_meantime_stays(
+    predict, monkeypatch, name
+):
+    load = spacy.load
+
+    def load_late(*args):
+        Path(name).write_text("of another run")
+        return load(*args)
+
+    monkeypatch.setattr("spacy_entlm.cli.predict.spacy.load", load_late)
+    result = predict("in.txt", name)
+    assert result.exit_code == 1 and "exists: choose another output" in result.stderr
+    assert Path(name).read_text() == "of another run"

@@ -43,3 +43,15 @@ def test_what_may_not_be_replaced_is_told_before(tmp_path):
         check_output(path, source=path)
     with pytest.raises(DataError, match="is a folder"):
         check_output(tmp_path)
+
+
+def test_file_that_another_wrote_in_the_meantime_is_not_replaced_unasked(tmp_path):
+    path = tmp_path / "a"
+    refused = pytest.raises(DataError, match=r"exists: .* --overwrite")
+    with refused, write_file(path, overwrite=False) as temporary:
+        temporary.write_text("late")
+        path.write_text("early")
+    assert path.read_text() == "early" and os.listdir(tmp_path) == ["a"]
+    with write_file(path) as temporary:
+        temporary.write_text("late")
+    assert path.read_text() == "late"

@@ -10,7 +10,13 @@ import pytest
 
 from spacy_entlm.files import folder as module
 from spacy_entlm.files.errors import DataError
-from spacy_entlm.files.folder import LIST_FILE, new_folder, read_folder, write_folder
+from spacy_entlm.files.folder import (
+    LIST_FILE,
+    check_output_folder,
+    new_folder,
+    read_folder,
+    write_folder,
+)
 
 
 def contents(folder):
@@ -68,6 +74,18 @@ def test_failure_leaves_no_folder_where_there_was_none(tmp_path):
     with pytest.raises(KeyboardInterrupt), write_folder(tmp_path / "a"):
         raise KeyboardInterrupt
     assert not (tmp_path / "a").exists()
+
+
+def test_folder_that_another_filled_in_the_meantime_is_not_replaced_unasked(tmp_path):
+    """A second process waits for the first one, and then is told."""
+    write(tmp_path / "a", {"x": "early"})
+    refused = pytest.raises(DataError, match=r"is not empty: .* --overwrite")
+    with refused, write_folder(tmp_path / "a", overwrite=False):
+        pass
+    assert contents(tmp_path / "a") == {"x": "early"}
+    with write_folder(tmp_path / "b", overwrite=False) as new:
+        (new / "x").write_text("1")
+    assert contents(tmp_path / "b") == {"x": "1"}
 
 
 def test_a_file_is_no_folder_and_the_other_way_round(tmp_path):
@@ -137,6 +155,19 @@ def test_killed_save_is_all_old_or_all_new(tmp_path, calls):
     assert sorted(p.name for p in folder.iterdir()) == sorted(
         [LIST_FILE, "x", *(["sub"] if (folder / "sub").exists() else [])]
     )
+
+
+def test_what_a_killed_process_left_is_no_output(tmp_path):
+    folder = tmp_path / "a"
+    (folder / ".writing").mkdir(parents=True)
+    (folder / ".writing" / "x").write_text("half")
+    check_output_folder(folder, overwrite=False)
+    assert not any(folder.iterdir())
+    (folder / ".complete").mkdir()
+    (folder / ".complete" / "x").write_text("whole")
+    with pytest.raises(DataError, match="is not empty"):
+        check_output_folder(folder, overwrite=False)
+    assert contents(folder) == {"x": "whole"}
 
 
 def test_reader_sees_one_save_while_another_goes_on(tmp_path):

@@ -292,6 +292,26 @@ def test_leftovers_of_a_finished_run_are_removed(
     assert names() == ["out", "text.txt"]
 
 
+@pytest.mark.parametrize("left", [".writing", ".complete"])
+def test_run_killed_as_it_wrote_the_model_goes_on(
+    pretrain, weights, monkeypatch, tmp_path, names, left
+):
+    """Its model folder is not somebody else's, half-written as it is."""
+    pretrain("whole")
+    with monkeypatch.context() as patch:
+        patch.setattr("spacy_entlm.pretraining.folder.RunFolder.end", lambda self: None)
+        pretrain("out")
+    (tmp_path / "out").rename(tmp_path / "moved")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "moved").rename(tmp_path / "out" / left)
+    if left == ".writing":
+        (tmp_path / "out" / left / WEIGHTS).write_bytes(b"half of it")
+    pretrain("out", run={"resume": True})
+    assert weights("out") == weights("whole")
+    assert names() == ["out", "text.txt", "whole"]
+    assert names("out") == names("whole")
+
+
 def test_model_is_replaced_only_if_asked_for(pretrain, weights):
     pretrain("out")
     before = weights("out")

@@ -1,8 +1,20 @@
-"""Limits of time and memory for what is read."""
+"""Limits of time and memory for what is read, and the report. All of it, in less than
+an hour on two cores:
 
+    python -m pytest tests/reliability --hypothesis-profile=thorough -n 2 \\
+        --dist worksteal --report reliability.json
+"""
+
+import json
+import math
+import platform
 import signal
+import sys
+import time
 import tracemalloc
+from collections import Counter
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -35,3 +47,107 @@ def limits(seconds, megabytes=None):
 def at_most():
     """Gives limits: at_most(seconds, megabytes=None)."""
     return limits
+
+
+@pytest.fixture(scope="session")
+def thorough(pytestconfig):
+    """Whether all is to be tried."""
+    return pytestconfig.getoption("--hypothesis-profile") == "thorough"
+
+
+@pytest.fixture(scope="session")
+def tried(pytestconfig, thorough):
+    """How often something is tried: tried(in the suite, in the thorough profile)."""
+    scale = pytestconfig.getoption("scale", 1.0)
+    return lambda few, many: math.ceil(many * scale) if thorough else few
+
+
+@pytest.fixture(scope="session")
+def inputs(annotated, label_words, bert, trained_folder, tmp_path_factory):
+    """A folder of what commands read, with links to a backbone and a pipeline."""
+    folder = tmp_path_factory.mktemp("inputs")
+    (folder / "lexicon.tsv").write_text("Lima\tLOC\nAnn\tPER\n")
+    (folder / "text.txt").write_text("Ann left Lima .\n" * 500)
+    lines = [
+        json.dumps({"text": text, "spans": [[*span] for span in gold["entities"]]})
+        for text, gold in annotated * 3
+    ]
+    (folder / "marked.jsonl").write_text("\n".join(lines))
+    (folder / "words.json").write_text(json.dumps(label_words))
+    (folder / "data").mkdir()
+    for name in ("train", "test"):
+        (folder / "data" / f"{name}.jsonl").write_text("\n".join(lines))
+    plain = [text for text, _ in annotated] * 12
+    (folder / "plain.txt").write_text("\n".join(plain) + "\n")
+    (folder / "bert").symlink_to(bert)
+    (folder / "pipeline").symlink_to(trained_folder)
+    return Path(folder)
+
+
+# The report: what tests count with `record_property`, added up for each module.
+
+
+def pytest_addoption(parser):
+    parser.addoption("--report", metavar="FILE", help="Write what was tried as JSON")
+    parser.addoption(
+        "--scale", type=float, default=1.0, help="Of the thorough profile's numbers"
+    )
+    parser.addoption(
+        "--soak-minutes", type=float, help="Of each soak; thorough: 6, else seconds"
+    )
+
+
+class Report:
+    """Counts of the tests of each module, also of those that workers ran."""
+
+    def __init__(self, path):
+        self.path, self.parts, self.start = Path(path), {}, time.time()
+
+    def pytest_runtest_logreport(self, report):
+        counts = self.parts.setdefault(Path(report.fspath).stem, Counter())
+        counts["seconds"] += report.duration
+        counts["failures"] += report.failed
+        counts["skipped"] += report.skipped
+        if report.when == "call":
+            counts["tests"] += 1
+            for name, value in report.user_properties:
+                counts[name] += value
+
+    def pytest_terminal_summary(self, terminalreporter, config):
+        data = {
+            "command": " ".join(["python -m pytest", *config.invocation_params.args]),
+            "processor": processor(),
+            "python": platform.python_version(),
+            "seconds": round(time.time() - self.start),
+            "failures": sum(part["failures"] for part in self.parts.values()),
+            "parts": {
+                name: {key: round(value, 3) for key, value in sorted(part.items())}
+                for name, part in sorted(self.parts.items())
+            },
+        }
+        self.path.write_text(json.dumps(data, indent=2) + "\n")
+        lines = ["| part | tried | failures | seconds |", "| --- | --- | ---: | ---: |"]
+        for name, part in data["parts"].items():
+            rest = {**part}
+            failures, seconds = rest.pop("failures"), rest.pop("seconds")
+            tried = ", ".join(
+                f"{value:,} {key}" for key, value in rest.items() if value
+            )
+            lines.append(f"| {name} | {tried} | {failures} | {seconds:,.0f} |")
+        total = f"| all | | {data['failures']} | {data['seconds']:,} |"
+        terminalreporter.write_line("\n".join(["", *lines, total, data["processor"]]))
+
+
+def processor():
+    """Its name, as the system tells it."""
+    if sys.platform == "linux":
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def pytest_configure(config):
+    path = config.getoption("report", None)
+    if path and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Report(path), "reliability-report")

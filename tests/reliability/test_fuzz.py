@@ -1,13 +1,12 @@
 """Whatever text a pipeline gets, it does not fail, leaves the text as it is, finds
 entities of words only, and the same ones in every batch size.
 
-The suite tries a few documents; 10,000 for each decoder, with a report:
-
-    python -m pytest tests/reliability/test_fuzz.py -m "not slow" \\
-        --hypothesis-profile=thorough --hypothesis-show-statistics
+The suite tries a few documents; 10,000 for each decoder on each engine, with a report,
+as conftest.py tells.
 """
 
 import math
+from collections import Counter
 
 import pytest
 import spacy
@@ -15,13 +14,16 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 
+import spacy_entlm
+
 NAME = "entlm_ner"
 DECODERS = ["io", "viterbi"]
-# Documents of one example, which are read one by one and in batches.
+ENGINES = ["torch", "onnx"]
+# Documents of one example, which are read one by one, and in batches of some size.
 N_DOCS = 4
 BATCH_SIZES = (1, 3, 128)
-# The suite's share of the examples of a profile.
-SHARE = 10
+# Examples in the suite, and documents in the thorough profile.
+N_EXAMPLES, N_THOROUGH = 10, 10_000
 TOLERANCE = 2e-4
 # A long word is cut, which is said.
 pytestmark = pytest.mark.filterwarnings("ignore:Some words have more than")
@@ -124,20 +126,32 @@ def make_doc(nlp, content, annotation):
 
 
 @pytest.fixture(scope="session")
-def pipelines(trained_folder, annotated):
-    """A trained pipeline with each decoder."""
+def pipelines(trained_folder, annotated, tmp_path_factory):
+    """Gives a trained pipeline with a decoder, on an engine; each is made once."""
     made = {}
-    for decoder in DECODERS:
+
+    def make(decoder, engine):
         key = f"components.{NAME}.decoder"
         named = {"@misc": f"spacy-entlm.{decoder}_decoder.v1"}
-        made[decoder] = spacy.load(trained_folder, config={key: named})
+        nlp = spacy.load(trained_folder, config={key: named})
         gold = [
-            spacy.training.Example.from_dict(made[decoder].make_doc(text), entities)
+            spacy.training.Example.from_dict(nlp.make_doc(text), entities)
             for text, entities in annotated
         ]
-        pipe = made[decoder].get_pipe(NAME)
-        pipe.decoder.initialize(lambda gold=gold: gold, pipe.labels)
-    return made
+        pipe = nlp.get_pipe(NAME)
+        pipe.decoder.initialize(lambda: gold, pipe.labels)
+        if engine == "onnx":
+            for module in ("onnx", "onnxruntime"):
+                pytest.importorskip(module, reason="needs the extra `onnx`")
+            return spacy_entlm.export(nlp, tmp_path_factory.mktemp("exported"))
+        return nlp
+
+    def pipeline(decoder, engine):
+        if (decoder, engine) not in made:
+            made[decoder, engine] = make(decoder, engine)
+        return made[decoder, engine]
+
+    return pipeline
 
 
 def found(doc):
@@ -164,36 +178,49 @@ def check(doc, before, kept, labels):
         assert entities == spans
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("decoder", DECODERS)
-@settings(max_examples=max(1, settings().max_examples // SHARE))
-@given(
-    contents=st.lists(
-        st.tuples(texts() | token_lists(), annotations()),
-        min_size=N_DOCS,
-        max_size=N_DOCS,
-    ),
-    overwrite=st.booleans(),
-)
-def test_any_document(pipelines, decoder, contents, overwrite):
-    nlp = pipelines[decoder]
+def test_any_document(pipelines, decoder, engine, tried, record_property):
+    nlp, n_read = pipelines(decoder, engine), Counter()
+
+    @settings(max_examples=tried(N_EXAMPLES, N_THOROUGH // N_DOCS))
+    @given(
+        contents=st.lists(
+            st.tuples(texts() | token_lists(), annotations()),
+            min_size=N_DOCS,
+            max_size=N_DOCS,
+        ),
+        overwrite=st.booleans(),
+        batch_size=st.sampled_from(BATCH_SIZES),
+    )
+    def any_document(contents, overwrite, batch_size):
+        before = [make_doc(nlp, *content) for content in contents]
+        check_documents(nlp, before, overwrite, batch_size)
+        n_read["documents"] += len(before)
+        n_read["words"] += sum(map(len, before))
+
+    any_document()
+    for name, value in n_read.items():
+        record_property(name, value)
+
+
+def check_documents(nlp, before, overwrite, batch_size):
+    """Read Docs one by one, and in batches."""
     pipe = nlp.get_pipe(NAME)
     pipe.cfg["overwrite"] = overwrite
-    before = [make_doc(nlp, *content) for content in contents]
     kept = [
         [] if overwrite else [(ent.start, ent.end, ent.label_) for ent in doc.ents]
         for doc in before
     ]
     alone = [nlp(doc.copy()) for doc in before]
-    for doc, old, entities in zip(alone, before, kept):
-        check(doc, old, entities, pipe.labels)
-        event("with entities" if found(doc)[0] else "without entities")
-    for size in BATCH_SIZES:
-        docs = list(nlp.pipe((doc.copy() for doc in before), batch_size=size))
-        for doc, old, entities, one in zip(docs, before, kept, alone, strict=True):
-            check(doc, old, entities, pipe.labels)
-            spans, scores = found(doc)
-            assert spans == found(one)[0]
-            assert scores == pytest.approx(found(one)[1], abs=TOLERANCE)
+    docs = list(nlp.pipe((doc.copy() for doc in before), batch_size=batch_size))
+    for doc, old, entities, one in zip(docs, before, kept, alone, strict=True):
+        for read in (one, doc):
+            check(read, old, entities, pipe.labels)
+        event("with entities" if found(one)[0] else "without entities")
+        spans, scores = found(doc)
+        assert spans == found(one)[0]
+        assert scores == pytest.approx(found(one)[1], abs=TOLERANCE)
 
 
 ODD = [
@@ -208,10 +235,11 @@ ODD = [
 ]
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("decoder", DECODERS)
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
-def test_two_processes_give_what_one_gives(pipelines, decoder, at_most):
-    nlp = pipelines[decoder]
+def test_two_processes_give_what_one_gives(pipelines, decoder, engine, at_most):
+    nlp = pipelines(decoder, engine)
     tokens = [("Anna", False), ("Smith", True), (" ", True), ("\n", False)]
 
     def stream():
@@ -229,7 +257,7 @@ def test_two_processes_give_what_one_gives(pipelines, decoder, at_most):
 @pytest.mark.slow
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_a_hundred_thousand_words(pipelines, decoder):
-    nlp = pipelines[decoder]
+    nlp = pipelines(decoder, "torch")
     text = "Anna Smith lives in Berlin . " * 17_000
     doc = nlp(text)
     assert len(doc) > 100_000 and doc.text == text

@@ -4,7 +4,6 @@ sentences as files, and writes what it predicts."""
 import os
 import signal
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
@@ -17,6 +16,7 @@ from ...corpus.report import CorpusReport
 from ...corpus.tags import OUTSIDE, doc_to_tags, find_prefixed, tags_to_entities
 from ...files.errors import DataError
 from ...files.json_lines import dump_line, read_json
+from ...files.temporary import temporary_folder
 from ...files.text import read_lines
 from .config import External, describe, fill_fields
 
@@ -47,14 +47,14 @@ def run_external(
         else than a tag for each word of the test sentences.
     """
     labels = sorted({ent.label_ for doc in examples for ent in doc.ents})
-    with tempfile.TemporaryDirectory(prefix="entlm-") as name:
+    with temporary_folder() as folder:
         names = ("train", "test", "predictions", "report")
-        files = {field: Path(name) / f"{field}.jsonl" for field in names}
+        files = {field: folder / f"{field}.jsonl" for field in names}
         _write(files["train"], examples, doc_to_tags)
         _write(files["test"], bare, lambda doc: [OUTSIDE] * len(doc))
         values = {**fields, **files, "python": external.python}
         arguments = _fill(external.command, values, labels)
-        seconds = _run(arguments, external, Path(name) / "output.txt")
+        seconds = _run(arguments, external, folder / "output.txt")
         _read_predictions(files["predictions"], bare, labels)
         told: Any = {"seconds_train": seconds, "seconds_test": None}
         if files["report"].is_file():

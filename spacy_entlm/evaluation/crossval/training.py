@@ -2,7 +2,6 @@
 
 import gc
 import io
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Dict, List, Sequence
@@ -18,6 +17,7 @@ from thinc.api import Config, ConfigValidationError
 
 from ...corpus.docs import unannotated
 from ...files.errors import DataError
+from ...files.temporary import temporary_folder
 from ...files.text import check_file
 from ...training.check import entlm_names
 from ..compare.data import hash_files, hash_value
@@ -87,8 +87,8 @@ class Trainer:
         there is no entity to learn from."""
         if not any(doc.ents for doc in train):
             return Outcome([[] for _ in test], {})
-        with tempfile.TemporaryDirectory() as folder:
-            nlp = init_nlp(self._config_for(train, Path(folder), seed))
+        with temporary_folder() as folder:
+            nlp = init_nlp(self._config_for(train, folder, seed))
             silence = io.StringIO()
             nlp, _ = train_nlp(nlp, stdout=silence, stderr=silence)
         bare = (unannotated(doc, nlp.vocab) for doc in test)

@@ -6,17 +6,18 @@ number before the product, and what comes out is multiplied by that: the same pr
 with a scale for each piece (figures: project/benchmarks/RESULTS.md).
 """
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, List
 
 import numpy
 
 from ...files.errors import DataError
+from ...files.temporary import temporary_folder
 from .network import MISSING
 
 # In place of the largest number of a row that holds only zeros.
 LEAST = 1e-12
+# What ONNX Runtime says of a prepared model, and wants to see.
+PREPARED = {"onnx.quant.pre_process": "onnxruntime.quant"}
 
 
 def quantized(graph: bytes) -> bytes:
@@ -30,15 +31,16 @@ def quantized(graph: bytes) -> bytes:
     try:
         import onnx
         from onnxruntime.quantization import QuantType, quantize_dynamic
-        from onnxruntime.quantization.shape_inference import quant_pre_process
     except ImportError as error:
         raise ImportError(MISSING) from error
     model = onnx.load_model_from_string(graph)
     _scale_rows(model.graph)
-    with TemporaryDirectory(prefix="entlm-") as folder:
-        source, target = str(Path(folder, "source.onnx")), Path(folder, "int8.onnx")
-        settings = {"skip_symbolic_shape": True, "skip_optimization": True}
-        quant_pre_process(model, source, **settings)
+    with temporary_folder() as folder:
+        source, target = folder / "source.onnx", folder / "int8.onnx"
+        # In place of ONNX Runtime's preparation, which makes a folder of its own in the
+        # system's temporary one: the shapes that it infers, `quantize_dynamic` infers.
+        onnx.helper.set_model_props(model, PREPARED)
+        onnx.save(model, source)
         quantize_dynamic(
             source,
             target,
