@@ -32,7 +32,7 @@ from spacy_entlm.corpus.docs import unannotated
 from spacy_entlm.corpus.readers import read_docs
 from spacy_entlm.label_words.words import read_label_words
 from spacy_entlm.training.optimizer import build_adam
-from spacy_entlm.training.schedule import steps_to_zero
+from spacy_entlm.training.schedule import StepsToZero
 
 EPOCHS, BATCH_SIZE, LEARN_RATE = 20, 4, 3e-4
 NO_LOSS = -100
@@ -114,7 +114,7 @@ def _component(
     examples = [Example(unannotated(doc, nlp.vocab), doc) for doc in docs]
     pipe.initialize(lambda: examples, nlp=nlp, label_words=words)
     batches = _batches(examples)
-    optimizer = build_adam(steps_to_zero(LEARN_RATE, len(batches)))
+    optimizer = build_adam(StepsToZero(LEARN_RATE, len(batches)))
 
     def run() -> None:
         for batch in batches:

@@ -5,7 +5,7 @@ import math
 from typing import Optional
 
 from .names import resolve_backbone
-from .recommended import read_recommended
+from .recommended import knows_classes, read_recommended
 
 logger = logging.getLogger("spacy.entlm")
 
@@ -16,7 +16,7 @@ PAPER_WIDTH = 768
 WIDTH_EXPONENT = math.log2(3)
 HIGHEST_LEARN_RATE = 1e-3
 # Of a backbone that knows classes of names (benchmarks/RESULTS.md).
-START_DECAY = 100.0
+START_PULL = 1.2
 
 
 def suitable_learn_rate(backbone: Optional[str]) -> float:
@@ -48,9 +48,8 @@ def learn_rate_for_width(width: int) -> float:
     return min(rate, HIGHEST_LEARN_RATE)
 
 
-def suitable_start_decay(backbone: Optional[str]) -> float:
-    """How much, times the learning rate, weights go back to those of the backbone at
-    each step: 100 where it knows classes, which are not to be forgotten, else 0."""
-    if backbone is None or read_recommended(backbone).label_rows is None:
-        return 0.0
-    return START_DECAY
+def suitable_start_pull(backbone: Optional[str]) -> float:
+    """How strongly weights are held near to those of the backbone (`start_pull` of
+    `spacy-entlm.Adam.v1`): 1.2 where it knows classes, which are not to be forgotten,
+    else 0."""
+    return START_PULL if backbone and knows_classes(backbone) else 0.0

@@ -56,6 +56,12 @@ def read_recommended(backbone: str) -> Recommended:
     return Recommended(None if rate is None else float(rate), words, label_rows)
 
 
+def knows_classes(backbone: str) -> bool:
+    """Whether a backbone has rows of classes that it learned to recognise. It then has
+    something to lose in a training. backbone (str): As for `read_recommended`."""
+    return Path(resolve_backbone(backbone), LABEL_ROWS_FILE).is_file()
+
+
 def _read_json(path: Path) -> Any:
     if not path.is_file():
         return {}

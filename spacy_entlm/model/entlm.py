@@ -7,7 +7,7 @@ import numpy
 import torch
 from spacy.tokens import Doc, Span
 
-from ..backbones.recommended import Recommended
+from ..backbones.recommended import Recommended, knows_classes
 from ..decoding.types import LabelScores
 from ..label_words.prototypes import read_label_rows
 from ..label_words.rows import Rows
@@ -25,6 +25,10 @@ from .pytorch import (
 )
 from .types import NO_TARGET, PieceFeatures, PieceGradient
 from .windows import doc_spans
+
+# Of labels of a backbone that knows classes, in training: else holding its weights near
+# to where they began would cost recall (benchmarks/RESULTS.md).
+LABEL_MARGIN = 1.5
 
 
 def build_entlm_v1(
@@ -134,7 +138,8 @@ class EntLMModel(MaskedLMModel):
     def loss(
         self, pieces: PieceFeatures, word_targets: numpy.ndarray
     ) -> Tuple[float, PieceGradient]:
-        """The EntLM objective over the pieces of some Docs (paper, Eq. 3).
+        """The EntLM objective over the pieces of some Docs (paper, Eq. 3), where labels
+        of a backbone that knows classes have to win by a margin.
 
         pieces (PieceFeatures): From `model.begin_update(docs)`.
         word_targets: int64 (n_words), class index, NO_ENTITY, or NO_TARGET where the
@@ -147,7 +152,9 @@ class EntLMModel(MaskedLMModel):
         rows = numpy.flatnonzero(clear)
         n_vocab = len(self.vocabulary)
         ids = numpy.where(targets >= 0, n_vocab + targets, pieces.piece_ids)
-        return self.cross_entropy(pieces, rows, ids[rows], self._objective_dtype)
+        margin = LABEL_MARGIN if knows_classes(self.backbone) else 0.0
+        dtype = self._objective_dtype
+        return self.cross_entropy(pieces, rows, ids[rows], dtype, margin)
 
     def rehearsal_loss(
         self, teacher: "EntLMModel", docs: List[Doc], pieces: PieceFeatures

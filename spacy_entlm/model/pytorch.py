@@ -149,18 +149,23 @@ class MaskedLMModel(ReadingModel):
         rows: numpy.ndarray,
         targets: numpy.ndarray,
         dtype: torch.dtype = torch.float32,
+        margin: float = 0.0,
     ) -> tuple[float, PieceGradient]:
         """`label_cross_entropy` where only some pieces carry a loss.
 
         rows: int64 (n), these pieces; targets: int64 (n), theirs.
+        margin (float): Taken off the score of every label.
         RETURNS: mean loss of these, and the gradient of its sum, of all pieces.
         """
         index = self.to_device(rows)
+        labels: Rows = self.network.label_rows
+        if margin and labels.bias is not None:
+            labels = Rows(labels.weight, labels.bias - margin)
         loss, gradient = label_cross_entropy(
             pieces.features[index],
             self.to_device(targets),
             self.vocabulary,
-            self.network.label_rows,
+            labels,
             dtype=dtype,
         )
         features = torch.zeros_like(pieces.features)

@@ -4,7 +4,7 @@ from typing import Any
 
 from spacy.language import Language
 
-from ..backbones.learn_rate import suitable_learn_rate, suitable_start_decay
+from ..backbones.learn_rate import suitable_learn_rate
 
 OURS = "spacy-entlm.Adam.v1"
 
@@ -20,19 +20,14 @@ def suit_optimizer(nlp: Language, backbone: str, part: float = 1.0) -> None:
     training = nlp.config["training"]
     optimizer = training.get("optimizer") or {}
     default = nlp.default_config["training"]["optimizer"]
-    # By an earlier call.
-    noted = optimizer.keys() <= {"@optimizers", "learn_rate", "start_decay"}
+    noted = optimizer.keys() == {"@optimizers", "learn_rate"}  # by an earlier call
     if optimizer not in ({}, default) and not (
-        noted and optimizer.get("@optimizers") == OURS
+        noted and optimizer["@optimizers"] == OURS
     ):
         return
     if all(_is_ours(pipe) for _, pipe in nlp.pipeline if hasattr(pipe, "update")):
         rate = part * suitable_learn_rate(backbone)
-        training["optimizer"] = {
-            "@optimizers": OURS,
-            "learn_rate": rate,
-            "start_decay": suitable_start_decay(backbone),
-        }
+        training["optimizer"] = {"@optimizers": OURS, "learn_rate": rate}
 
 
 def _is_ours(pipe: Any) -> bool:

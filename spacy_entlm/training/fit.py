@@ -9,10 +9,10 @@ from spacy.training import Example
 from spacy.util import minibatch
 from tqdm import tqdm
 
-from ..backbones.learn_rate import suitable_learn_rate, suitable_start_decay
+from ..backbones.learn_rate import suitable_learn_rate, suitable_start_pull
 from .check import annotating_names
 from .optimizer import build_adam
-from .schedule import MIN_UPDATES, steps_to_zero
+from .schedule import MIN_UPDATES, StepsToZero
 
 EPOCHS = 20
 
@@ -22,7 +22,7 @@ Callback = Callable[[int, Dict[str, float]], None]
 class FitSettings(NamedTuple):
     """epochs (int): Passes over the examples. batch_size (int): Examples of a step.
     learn_rate (float): Of the first step; it falls linearly to zero. seed (int): Of the
-    order of the examples. start_decay (float): Of `spacy-entlm.Adam.v1`. callback
+    order of the examples. start_pull (float): Of `spacy-entlm.Adam.v1`. callback
     (Optional[Callable]): Called after each epoch with its number, from 1, and the mean
     loss of each component."""
 
@@ -30,7 +30,7 @@ class FitSettings(NamedTuple):
     batch_size: int
     learn_rate: float
     seed: int
-    start_decay: float
+    start_pull: float
     callback: Optional[Callback] = None
 
 
@@ -58,8 +58,8 @@ def few_shot_settings(
         epochs = max(EPOCHS, enough)
     if learn_rate is None:
         learn_rate = suitable_learn_rate(backbone) * (0.5 if going_on else 1.0)
-    start_decay = suitable_start_decay(backbone)
-    return FitSettings(epochs, batch_size, learn_rate, seed, start_decay, callback)
+    start_pull = suitable_start_pull(backbone)
+    return FitSettings(epochs, batch_size, learn_rate, seed, start_pull, callback)
 
 
 def fit(
@@ -71,8 +71,8 @@ def fit(
     order = random.Random(settings.seed)
     n_batches = math.ceil(len(data) / settings.batch_size)
     n_steps = settings.epochs * n_batches
-    rates: Any = steps_to_zero(settings.learn_rate, n_steps)
-    optimizer = build_adam(rates, start_decay=settings.start_decay)
+    rates: Any = StepsToZero(settings.learn_rate, n_steps)
+    optimizer = build_adam(rates, start_pull=settings.start_pull)
     update: Dict[str, Any] = {
         "sgd": optimizer,
         "exclude": [name for name in nlp.pipe_names if name not in names],

@@ -6,7 +6,7 @@ import numpy
 from thinc.api import NumpyOps, Optimizer
 from thinc.types import FloatsXd
 
-from ..backbones.learn_rate import suitable_start_decay
+from ..backbones.learn_rate import suitable_start_pull
 
 Key = Tuple[int, str]
 
@@ -18,24 +18,28 @@ class FusedAdam(Optimizer):
 
     # PyTorch's optimizer of each parameter: its state is there.
     fused: Dict[Key, Any]
-    start_decay: float
-    # First values of the weights.
+    # The share of the way back to their first values that weights go before a step, for
+    # each unit of the learning rate; and these values.
+    pull: float
     starts: Dict[Key, FloatsXd]
-    __slots__ = ["fused", "start_decay", "starts"]
+    __slots__ = ["fused", "pull", "starts"]
 
-    def __init__(self, start_decay: float, **settings: Any):
-        super().__init__(**settings)
+    def __init__(self, learn_rate: Any, start_pull: float, **settings: Any):
+        super().__init__(learn_rate=learn_rate, **settings)
         self.fused, self.starts = {}, {}
-        self.start_decay = start_decay
+        # Of a schedule that says how long the training is.
+        n_steps = getattr(learn_rate, "n_steps", 1)
+        is_known = n_steps > 1 and self.learn_rate > 0
+        self.pull = start_pull / (n_steps * self.learn_rate) if is_known else 0.0
 
     def __call__(
         self, key: Key, weights: FloatsXd, gradient: FloatsXd, *, lr_scale: float = 1.0
     ) -> Tuple[FloatsXd, FloatsXd]:
         """Change the weights of a parameter in place; the gradient becomes zero."""
-        if self.start_decay:
+        if self.pull:
             if key not in self.starts:
                 self.starts[key] = weights.copy()
-            share = float(self.learn_rate) * lr_scale * self.start_decay
+            share = self.pull * float(self.learn_rate)
             weights += min(1.0, share) * (self.starts[key] - weights)
         if self.L2 or self.grad_clip or not _can_share(weights, gradient):
             return super().__call__(key, weights, gradient, lr_scale=lr_scale)
@@ -84,22 +88,23 @@ def build_adam(
     grad_clip: Any = 0.0,
     L2_is_weight_decay: bool = True,
     use_averages: bool = False,
-    start_decay: Optional[float] = None,
+    start_pull: Optional[float] = None,
     backbone: Optional[str] = None,
 ) -> Optimizer:
     """Adam with the arguments of Thinc's `Adam.v1`, numbers or schedules. The defaults
     are the paper's: neither weight decay nor averages, and no clipping of single
     parameters, since the component clips the global norm itself.
 
-    start_decay (float): Before a step weights go that much, times the learning rate, of
-        the way back to where they began (L2-SP: Li et al., 2018; decoupled from the
-        gradient, as in AdamW). So what the backbone knows is kept: hardly any weight
-        ends further than 1 / start_decay from there. 0: not at all; None: what suits
-        the backbone.
+    start_pull (Optional[float]): How strongly weights are held near to where they
+        began, so that what the backbone knows is kept (L2-SP: Li et al., 2018;
+        decoupled from the gradient, as in AdamW): before the first of n steps they go
+        start_pull / n of the way back, later less, as the learning rate falls. 0: not
+        at all; None: what suits the backbone. The schedule of the learning rate has to
+        be `spacy-entlm.decay_to_zero.v1`, which knows n.
     backbone (Optional[str]): The masked LM, as the component's setting `name`.
     """
     settings = {**locals()}
     del settings["backbone"]
-    if start_decay is None:
-        settings["start_decay"] = suitable_start_decay(backbone)
+    if start_pull is None:
+        settings["start_pull"] = suitable_start_pull(backbone)
     return FusedAdam(**settings)

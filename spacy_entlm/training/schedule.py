@@ -3,7 +3,7 @@
 import math
 from itertools import count
 from pathlib import Path
-from typing import Generator, Optional
+from typing import Iterator, Optional
 
 from spacy.tokens import DocBin
 
@@ -21,7 +21,7 @@ def decay_to_zero(
     backbone: Optional[str] = None,
     max_steps: int = 0,
     min_updates: int = 0,
-) -> Generator[float, None, None]:
+) -> "StepsToZero":
     """A rate that falls linearly to zero at the end of the training, without warm-up
     (`spacy-entlm.decay_to_zero.v1`).
 
@@ -45,16 +45,16 @@ def decay_to_zero(
     if initial_rate is None:
         initial_rate = suitable_learn_rate(backbone)
     if epochs <= 0:
-        return steps_to_zero(initial_rate, max_steps)
+        return StepsToZero(initial_rate, max_steps)
     if not examples or not (path := Path(examples)).exists():
-        return steps_to_zero(initial_rate, 1)
+        return StepsToZero(initial_rate, 1)
     files = [path] if path.is_file() else path.rglob("*.spacy")
     n_docs = sum(len(DocBin().from_disk(file)) for file in files)
     n_docs *= n_repeats(n_docs, epochs, batch_size, min_updates)
     n_steps = epochs * math.ceil(n_docs / batch_size)
     if max_steps > 0:
         n_steps = min(n_steps, max_steps)
-    return steps_to_zero(initial_rate, n_steps)
+    return StepsToZero(initial_rate, n_steps)
 
 
 def n_repeats(n_examples: int, epochs: int, batch_size: int, min_updates: int) -> int:
@@ -66,7 +66,13 @@ def n_repeats(n_examples: int, epochs: int, batch_size: int, min_updates: int) -
     return max(1, math.ceil(((wanted - 1) * batch_size + 1) / n_examples))
 
 
-def steps_to_zero(initial_rate: float, n_steps: int) -> Generator[float, None, None]:
-    """The rates of so many steps; after the last one its rate stays."""
-    for step in count():
-        yield initial_rate * (1.0 - min(step, n_steps - 1) / max(n_steps, 1))
+class StepsToZero(Iterator[float]):
+    """The rates of so many steps, as a schedule; after the last one its rate stays."""
+
+    def __init__(self, initial_rate: float, n_steps: int) -> None:
+        self.initial_rate, self.n_steps = initial_rate, n_steps
+        self._steps = count()
+
+    def __next__(self) -> float:
+        done = min(next(self._steps), self.n_steps - 1)
+        return self.initial_rate * (1.0 - done / max(self.n_steps, 1))

@@ -127,16 +127,16 @@ def test_trained_between_frozen_and_annotating_components(
 @pytest.mark.parametrize("factory", ["entlm_ner"], indirect=True)
 def test_rate_decays_to_the_end(train, monkeypatch, max_epochs, max_steps, n_steps):
     schedules = []
-    steps_to_zero = schedule.steps_to_zero
+    StepsToZero = schedule.StepsToZero
 
     def record(*args):
         rates = []
         schedules.append(rates)
-        for rate in steps_to_zero(*args):
+        for rate in StepsToZero(*args):
             rates.append(rate)
             yield rate
 
-    monkeypatch.setattr(schedule, "steps_to_zero", record)
+    monkeypatch.setattr(schedule, "StepsToZero", record)
     settings = {"training.max_epochs": max_epochs, "training.max_steps": max_steps}
     train(**settings, **{"training.accumulate_gradient": 1})
     rates = schedules[-1]  # spaCy makes one more when it initialises

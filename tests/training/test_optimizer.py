@@ -3,11 +3,11 @@ import pytest
 from thinc.api import Adam, Config, registry
 
 from spacy_entlm.training.optimizer import build_adam
+from spacy_entlm.training.schedule import StepsToZero
 
 SETTINGS = {"L2": 0.0, "grad_clip": 0.0, "eps": 1e-8, "use_averages": False}
 AVERAGES = {**SETTINGS, "use_averages": True}
 KEY = (1, "weights")
-DECAY = 100.0
 
 
 def steps(optimizer, n, shape, seed=0, scale=1.0):
@@ -80,42 +80,65 @@ def test_registered_with_schedules():
     assert optimizer.learn_rate < first
 
 
+def rates(n_steps, first=0.001):
+    return StepsToZero(first, n_steps)
+
+
+def train(optimizer, weights, n_steps, key=KEY):
+    for _ in range(n_steps):
+        optimizer(key, weights, numpy.ones_like(weights))
+        optimizer.step_schedules()
+
+
 @pytest.mark.parametrize("fused", [True, False])
-def test_weights_stay_near_to_where_they_began(fused):
-    """However many steps they make in one direction."""
-    made = build_adam(0.001, L2=0.0 if fused else 1e-9, start_decay=DECAY)
-    weights = numpy.linspace(-1, 1, 6, dtype="float32")
-    first = weights.copy()
-    for _ in range(200):
-        made(KEY, weights, numpy.ones(6, dtype="float32"))
-    moved = first - weights
-    assert (moved > 0.5 / DECAY).all()
-    assert (moved < 1.1 / DECAY).all()
+def test_weights_are_held_near_to_where_they_began(fused):
+    settings = {"L2": 0.0 if fused else 1e-9}
+    moved = []
+    for start_pull in (0.0, 1.2, 12.0):
+        weights = numpy.linspace(-1, 1, 6, dtype="float32")
+        first = weights.copy()
+        optimizer = build_adam(rates(100), start_pull=start_pull, **settings)
+        train(optimizer, weights, 100)
+        moved.append(first - weights)
+    free, held, tight = moved
+    numpy.testing.assert_allclose(free, 0.0505, rtol=1e-3)
+    assert (held < 0.8 * free).all() and (held > 0.5 * free).all()
+    assert (tight < 0.3 * free).all() and (tight > 0).all()
 
 
-def test_what_weights_stay_near_to_is_a_copy_of_each():
-    optimizer = build_adam(0.001, start_decay=DECAY)
+def test_the_pull_is_the_same_over_a_long_training_as_over_a_short_one():
+    moved = []
+    for n_steps in (50, 500):
+        weights = numpy.zeros(2, dtype="float32")
+        optimizer = build_adam(rates(n_steps), start_pull=1.2)
+        train(optimizer, weights, n_steps)
+        free = numpy.zeros(2, dtype="float32")
+        train(build_adam(rates(n_steps), start_pull=0.0), free, n_steps)
+        moved.append(weights / free)
+    numpy.testing.assert_allclose(*moved, rtol=0.03)
+
+
+def test_each_parameter_is_held_where_it_began():
+    optimizer = build_adam(rates(40, 0.1), start_pull=1.2)
     one, other = (numpy.full(3, value, dtype="float32") for value in (1.0, 5.0))
-    for _ in range(300):
+    for _ in range(40):
         for i, weights in enumerate((one, other)):
             optimizer((i, "weights"), weights, numpy.ones(3, dtype="float32"))
-    for i, weights in enumerate((one, other)):  # nothing pulls any more but the start
-        before = weights.copy()
-        for _ in range(5):
-            optimizer((i, "weights"), weights, numpy.zeros(3, dtype="float32"))
-        assert weights[0] != before[0]
-    assert abs(one[0] - 1.0) < 0.02 and abs(other[0] - 5.0) < 0.02
+        optimizer.step_schedules()
+    numpy.testing.assert_allclose(one - 1.0, other - 5.0, atol=1e-5)
 
 
-def test_a_high_rate_goes_no_further_back_than_to_the_start():
-    optimizer = build_adam(1.0, start_decay=DECAY)  # times 100: all of the way
-    weights = numpy.ones(2, dtype="float32")
-    for _ in range(3):
-        optimizer(KEY, weights, numpy.ones(2, dtype="float32"))
-    assert numpy.abs(weights).max() < 1.5
+@pytest.mark.parametrize("rate", [0.001, lambda: rates(1), lambda: iter([0.1, 0.2])])
+def test_without_a_known_end_weights_are_free(rate):
+    made = [
+        build_adam(rate() if callable(rate) else rate, start_pull=pull)
+        for pull in (0.0, 1.2)
+    ]
+    free, held = (steps(optimizer, 5, (4,)) for optimizer in made)
+    numpy.testing.assert_array_equal(free, held)
 
 
 def test_weights_of_a_backbone_that_knows_classes_are_held(bert):
-    assert build_adam(0.001, backbone="entlm-mini").start_decay == DECAY
-    assert build_adam(0.001, backbone=str(bert)).start_decay == 0
-    assert build_adam(0.001, backbone="entlm-mini", start_decay=0).start_decay == 0
+    assert build_adam(rates(9), backbone="entlm-mini").pull > 0
+    assert build_adam(rates(9), backbone=str(bert)).pull == 0
+    assert build_adam(rates(9), backbone="entlm-mini", start_pull=0).pull == 0

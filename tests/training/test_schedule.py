@@ -9,7 +9,7 @@ import spacy
 from spacy.tokens import DocBin
 from thinc.api import registry
 
-from spacy_entlm.training.schedule import decay_to_zero, steps_to_zero
+from spacy_entlm.training.schedule import StepsToZero, decay_to_zero
 
 
 @pytest.fixture
@@ -26,12 +26,12 @@ def first(rates, n):
 
 
 def test_linear_decay_begins_at_the_rate_and_would_reach_zero_after_the_last_step():
-    assert first(steps_to_zero(1.0, 4), 4) == [1.0, 0.75, 0.5, 0.25]
+    assert first(StepsToZero(1.0, 4), 4) == [1.0, 0.75, 0.5, 0.25]
 
 
 @pytest.mark.parametrize("n_steps", [1, 2, 100])
 def test_no_step_has_a_rate_of_zero(n_steps):
-    rates = first(steps_to_zero(1.0, n_steps), n_steps + 5)
+    rates = first(StepsToZero(1.0, n_steps), n_steps + 5)
     assert rates[0] == 1.0
     assert min(rates) > 0
     assert rates == sorted(rates, reverse=True)
