@@ -112,6 +112,8 @@ def train(
         callback=callback,
         going_on=bool(known) and not grown,
     )
+    if names != entlm_names(nlp):  # a peer has no label of the backbone's to keep
+        settings = settings._replace(start_pull=0.0)
     starts = {}
     if trainings > 1:
         starts = {name: deepcopy(_network(nlp, name)) for name in names}
