@@ -15,7 +15,7 @@ class IODecoder:
     with it, and a line break ends one."""
 
     needs_probs = False
-    few_shot_calibration = (0.43, -1.43)
+    few_shot_calibration = (0.58, -1.65)
 
     def initialize(
         self, get_examples: Callable[[], Iterable[Example]], labels: Tuple[str, ...]

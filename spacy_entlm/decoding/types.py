@@ -49,7 +49,8 @@ class Decoder(Protocol):
     probability_floor: classes less probable than this share of the vocabulary's best
         word may be given as 0, and that word as 1. A decoder may leave it out: 0.
     few_shot_calibration: scale and shift of log-odds that make its confidences the
-        share that is right, after a training on few examples. It may be left out.
+        share that is right, after a training on few examples (benchmarks/RESULTS.md).
+        It may be left out.
     """
 
     needs_probs: bool

@@ -48,7 +48,7 @@ class ViterbiDecoder:
 
     needs_probs = True
     probability_floor = PROBABILITY_FLOOR
-    few_shot_calibration = (0.43, -1.43)
+    few_shot_calibration = (0.46, -1.49)
 
     def __init__(
         self, *, tau: Optional[float] = None, get_docs: Optional[GetDocs] = None

@@ -11,7 +11,7 @@ from ..files.errors import DataError
 from ..files.json_lines import dump_json, read_json
 
 # Log-odds beyond these are no more than rounding of probabilities.
-MOST_LOG_ODDS = 7.6
+MOST_LOG_ODDS = 12.0
 # The inverse variance of scale and shift before an entity was seen, around those that
 # a fit begins at: few entities change them little.
 PRIOR = 4.0
