@@ -82,7 +82,7 @@ def _lines(figures: Dict[str, Any]) -> List[str]:
         totals.append(f"{100 * figures[way]['f']:.2f} ({gold})")
     summary = f"F1 {', '.join(totals)} on {figures['sentences']} sentences"
     speed = f"{figures['words_per_second']:,} words per second"
-    lines = [*score_table(rows), f"{summary}, {speed}"]
+    lines = score_table(rows)
     if (error := figures["confidence"]["error"]) is not None:
         lines.append(f"Confidences miss what is right by {error:.2f} in the mean")
-    return lines
+    return [*lines, f"{summary}, {speed}"]

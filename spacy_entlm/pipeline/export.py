@@ -81,7 +81,9 @@ def _exported(nlp: Language, pipe: EntLMNER, format: str) -> EntLMNER:
     model = build_onnx_entlm_v1(view.config.get_spans)
     network = export_network(view.network, view.alphabet, format)
     get_label_model(model).shim.set_network(network)
-    return EntLMNER(nlp.vocab, model, pipe.name, decoder=pipe.decoder)
+    exported = EntLMNER(nlp.vocab, model, pipe.name, decoder=pipe.decoder)
+    exported.calibration = pipe.calibration
+    return exported
 
 
 def _model_config(config: Dict[str, Any]) -> Dict[str, Any]:

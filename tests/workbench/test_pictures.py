@@ -11,6 +11,9 @@ import pytest
 from spacy_entlm.corpus.readers import read_docs
 from spacy_entlm.workbench.docs import make_pipeline
 
+pytest.importorskip(
+    "playwright.sync_api", reason="no Playwright: pip install '.[browser]'"
+)
 from .test_browser import CHROMIUM, Server, accept, browser, call  # noqa: F401
 
 pytestmark = pytest.mark.slow
