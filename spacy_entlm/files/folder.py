@@ -202,7 +202,9 @@ def check_links(folder: Path) -> None:
     """RAISES (DataError): If a link in the folder leads out of it: a folder may come
     from anybody, and nothing outside is to be read, written or removed."""
     inside = folder.resolve()
-    for path in folder.rglob("*"):
+    # What another process removes meanwhile is left out.
+    walk = ((root, [*folders, *files]) for root, folders, files in os.walk(folder))
+    for path in (Path(root, name) for root, names in walk for name in names):
         # Not resolve(), which raises an error for a link to itself.
         target = Path(os.path.realpath(path)) if path.is_symlink() else inside
         if not target.is_relative_to(inside):

@@ -193,6 +193,20 @@ def test_reader_sees_one_save_while_another_goes_on(tmp_path):
         thread.join()
 
 
+def test_what_goes_while_links_are_looked_at_is_no_error(tmp_path, monkeypatch):
+    write(tmp_path, {"x": "1"})
+    (tmp_path / ".writing").mkdir()
+    scandir = os.scandir
+
+    def gone(path):
+        if Path(path).name == ".writing":
+            raise FileNotFoundError(path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", gone)
+    module.check_links(tmp_path)
+
+
 def test_without_locks_a_reader_leaves_what_is_being_written(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "fcntl", None)
     write(tmp_path, {"x": "1"})
