@@ -39,8 +39,8 @@ class FusedAdam(Optimizer):
         if self.pull:
             if key not in self.starts:
                 self.starts[key] = weights.copy()
-            share = self.pull * float(self.learn_rate)
-            weights += min(1.0, share) * (self.starts[key] - weights)
+            share = min(1.0, self.pull * float(self.learn_rate))
+            _draw_back(weights, self.starts[key], share)
         if self.L2 or self.grad_clip or not _can_share(weights, gradient):
             return super().__call__(key, weights, gradient, lr_scale=lr_scale)
         import torch
@@ -66,6 +66,17 @@ class FusedAdam(Optimizer):
                 self.averages[key] = weights * 0
             NumpyOps().update_averages(self.averages[key], weights, self.nr_update[key])
         return weights, gradient
+
+
+def _draw_back(weights: FloatsXd, start: FloatsXd, share: float) -> None:
+    """Go a share of the way back, in place."""
+    if _can_share(weights, start):
+        import torch
+
+        # Through the weights once, without new memory.
+        torch.from_numpy(weights).lerp_(torch.from_numpy(start), share)
+    else:
+        weights += share * (start - weights)
 
 
 def _can_share(*arrays: Any) -> bool:
