@@ -2,6 +2,7 @@
 80 % are to be right (Platt scaling: Platt, 1999; Guo et al., 2017)."""
 
 import math
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -74,11 +75,8 @@ def fit_calibration(
 def read_calibration(path: Path) -> Calibration:
     """Read what `Calibration.to_bytes` gave.
     RAISES (DataError): If the file holds something else."""
-    value = read_json(path)
-    try:
-        found = Calibration(**value)
+    with suppress(TypeError, OverflowError):  # other keys, or no such numbers
+        found = Calibration(**read_json(path))
         if math.isfinite(found.shift) and 0.0 < found.scale < math.inf:
             return found
-    except TypeError:
-        pass
     raise DataError('holds no calibration: {"scale": 1.0, "shift": 0.0}', path=path)

@@ -111,6 +111,7 @@ def test_a_pipeline_of_before_has_the_confidences_that_it_had(trained, tmp_path)
         *("", "[]", "{}x", '{"scale": 0, "shift": 0}', '{"scale": "a"}'),
         *('{"other": 1}', '{"scale": 1, "shift": NaN}'),
         '{"scale": Infinity, "shift": 0}',
+        '{"scale": 1, "shift": 1' + 400 * "0" + "}",
     ],
 )
 def test_a_broken_calibration_is_one_clear_line(content, tmp_path):
