@@ -2,6 +2,7 @@
 
 import copy
 import warnings
+from dataclasses import replace
 from io import BytesIO
 from typing import Any, Tuple
 
@@ -11,8 +12,10 @@ from ...backbones.errors import BackboneError
 from ...files.errors import DataError
 from ..base import Alphabet
 from ..network import EntLMNetwork
-from .network import EXTERNAL, INPUTS, OUTPUT, OnnxNetwork
-from .quantize import quantized
+from .graph import EXTERNAL, Graph
+from .int8_rows import Int8Rows
+from .network import INPUTS, OUTPUT, OnnxNetwork
+from .quantize import quantized, quantized_rows
 from .scores import ArrayRows
 
 FLOAT32, INT8 = FORMATS = ("float32", "int8")
@@ -60,7 +63,7 @@ def export_network(
     is_tied = embeddings.data_ptr() == weight.data_ptr()
     rows = _arrays(vocabulary.weight, vocabulary.bias)
     exported = OnnxNetwork(
-        _graph(network, embeddings),
+        Graph(_encoder(network, embeddings)),
         alphabet,
         dict(network.label_words),
         rows,
@@ -69,8 +72,13 @@ def export_network(
     )
     _check(network, exported)
     if format == INT8:
-        exported = exported.with_graph(quantized(exported.graph), format)
-    if EXTERNAL in exported.graph:
+        exported = replace(
+            exported,
+            encoder=Graph(quantized(exported.encoder.content)),
+            vocabulary=Int8Rows(rows.weight, rows.bias, Graph(quantized_rows(rows))),
+            format=format,
+        )
+    if EXTERNAL in exported.encoder.content:
         raise BackboneError("The backbone has a part whose name ONNX keeps to itself")
     return exported
 
@@ -81,7 +89,7 @@ def _arrays(weight: torch.Tensor, bias: Any) -> ArrayRows:
     )
 
 
-def _graph(network: EntLMNetwork, embeddings: torch.Tensor) -> bytes:
+def _encoder(network: EntLMNetwork, embeddings: torch.Tensor) -> bytes:
     ids, mask, positions = _some_windows(embeddings)
     file_: Any = BytesIO()
     try:

@@ -1,23 +1,31 @@
 """Matrix products in int8.
 
-ONNX Runtime quantises what enters a product by one scale for the whole batch, so that
-one large number takes the digits of all others. Here each row is divided by its largest
-number before the product, and what comes out is multiplied by that: the same product,
-with a scale for each piece (figures: project/benchmarks/RESULTS.md).
+Each row that enters a product is divided by its largest number first, and what comes
+out is multiplied by that: the same product, with a scale for each piece. With one scale
+for a whole batch one large number would take the digits of all others (figures:
+project/benchmarks/RESULTS.md).
 """
 
-from typing import Any, List
+from typing import Any, Dict, List, Set
 
 import numpy
 
 from ...files.errors import DataError
-from ...files.temporary import temporary_folder
-from .network import MISSING
+from .graph import MISSING
+from .int8_rows import FEATURES, PART_ROWS, TOP, TOTAL
+from .scores import ArrayRows
 
 # In place of the largest number of a row that holds only zeros.
 LEAST = 1e-12
-# What ONNX Runtime says of a prepared model, and wants to see.
-PREPARED = {"onnx.quant.pre_process": "onnxruntime.quant"}
+# What 1 becomes, and what stands for 0 where numbers have no sign.
+STEPS, ZERO = 127, 128
+# Names of constants.
+SCALE, ZERO_POINT, SMALLEST, LAST_AXIS = (
+    f"entlm/{name}" for name in ("scale", "zero_point", "smallest", "last_axis")
+)
+# Whose operator the product is.
+DOMAIN, DOMAIN_VERSION = "com.microsoft", 1
+OPSET, IR_VERSION = 18, 9
 
 
 def quantized(graph: bytes) -> bytes:
@@ -25,72 +33,129 @@ def quantized(graph: bytes) -> bytes:
     enters one for each row.
 
     graph (bytes): A model of ONNX in float32.
-    RAISES (ImportError): If ONNX Runtime or onnx is not installed. (DataError): If
-        there is no such product.
+    RAISES (ImportError): If the package onnx is not installed. (DataError): If there is
+        no such product.
     """
+    onnx = _onnx()
+    model = onnx.load_model_from_string(graph)
+    weights = {each.name: each for each in model.graph.initializer}
+    steps = _Steps()
+    used: Set[str] = set()
+    for node in model.graph.node:
+        weight = weights.get(node.input[1]) if node.op_type == "MatMul" else None
+        if weight is None:
+            steps.nodes.append(node)
+        else:
+            used.add(weight.name)
+            array = onnx.numpy_helper.to_array(weight)
+            steps.multiply(node.input[0], array, weight.name, node.output[0])
+    if not used:
+        raise DataError("the backbone has no matrix product that can run in int8")
+    constants = [each for name, each in weights.items() if name not in used]
+    del model.graph.node[:], model.graph.initializer[:]
+    model.graph.node.extend(steps.nodes)
+    model.graph.initializer.extend(constants + steps.constants)
+    model.opset_import.append(onnx.helper.make_opsetid(DOMAIN, DOMAIN_VERSION))
+    return model.SerializeToString()
+
+
+def quantized_rows(rows: ArrayRows) -> bytes:
+    """The graph of `Int8Rows`.
+    RAISES (ImportError): If the package onnx is not installed."""
+    helper = _onnx().helper
+    steps = _Steps()
+    parts: Dict[str, List[str]] = {TOP: [], TOTAL: []}
+    for start in range(0, len(rows), PART_ROWS):
+        part = rows[start : start + PART_ROWS]
+        key = f"rows{start}"
+        scores = f"{key}/scores"
+        steps.multiply(FEATURES, part.weight.T, f"{key}/weight", scores)
+        if part.bias is not None:
+            bias = steps.constant(f"{key}/bias", part.bias)
+            scores = steps.add("Add", [scores, bias], f"{key}/biased")
+        top = steps.add("ReduceMax", [scores, steps.last_axis], f"{key}/top")
+        less = steps.add("Sub", [scores, top], f"{key}/less")
+        exp = steps.add("Exp", [less], f"{key}/exp")
+        parts[TOP].append(top)
+        total = steps.add("ReduceSum", [exp, steps.last_axis], f"{key}/total")
+        parts[TOTAL].append(total)
+    for name, of_parts in parts.items():
+        steps.add("Concat", of_parts, name, axis=-1)
+
+    def value(name: str, width: int) -> Any:
+        float32 = _onnx().TensorProto.FLOAT
+        return helper.make_tensor_value_info(name, float32, ["word", width])
+
+    graph = helper.make_graph(
+        steps.nodes,
+        "rows",
+        [value(FEATURES, rows.weight.shape[1])],
+        [value(name, len(of_parts)) for name, of_parts in parts.items()],
+        steps.constants,
+    )
+    opsets = [("", OPSET), (DOMAIN, DOMAIN_VERSION)]
+    imports = [helper.make_opsetid(*each) for each in opsets]
+    model = helper.make_model(graph, opset_imports=imports, ir_version=IR_VERSION)
+    return model.SerializeToString()
+
+
+class _Steps:
+    """Nodes and constants of a graph that is being made."""
+
+    def __init__(self) -> None:
+        self.nodes: List[Any] = []
+        self.constants: List[Any] = []
+        # What enters products, once each.
+        self._entered: Set[str] = set()
+        self.scale = self.constant(SCALE, numpy.float32(1 / STEPS))
+        self.zero = self.constant(ZERO_POINT, numpy.uint8(ZERO))
+        self.least = self.constant(SMALLEST, numpy.float32(LEAST))
+        self.last_axis = self.constant(LAST_AXIS, numpy.array([-1]))
+
+    def constant(self, name: str, value: Any) -> str:
+        """Its name."""
+        from onnx import numpy_helper
+
+        array = numpy.ascontiguousarray(value) if numpy.ndim(value) else value
+        self.constants.append(numpy_helper.from_array(numpy.asarray(array), name))
+        return name
+
+    def add(
+        self, operator: str, inputs: List[str], output: str, **settings: Any
+    ) -> str:
+        """What it gives."""
+        from onnx import helper
+
+        node = helper.make_node(operator, inputs, [output], output, **settings)
+        self.nodes.append(node)
+        return output
+
+    def multiply(self, x: str, weight: numpy.ndarray, name: str, output: str) -> None:
+        """x, float32 (..., n), times a weight, float32 (n, m), whose name it is."""
+        largest, integers = f"{x}/largest", f"{x}/uint8"
+        if x not in self._entered:
+            self._entered.add(x)
+            absolute = self.add("Abs", [x], f"{x}/absolute")
+            top = self.add("ReduceMax", [absolute, self.last_axis], f"{x}/top")
+            self.add("Max", [top, self.least], largest)
+            scaled = self.add("Div", [x, largest], f"{x}/scaled")
+            self.add("QuantizeLinear", [scaled, self.scale, self.zero], integers)
+        scales = numpy.maximum(numpy.abs(weight).max(axis=0), LEAST) / STEPS
+        inputs = [
+            integers,
+            self.constant(f"{name}/int8", numpy.rint(weight / scales).astype("int8")),
+            self.scale,
+            self.constant(f"{name}/scales", scales.astype("float32")),
+            self.zero,
+        ]
+        product = f"{output}/scaled"
+        self.add("MatMulIntegerToFloat", inputs, product, domain=DOMAIN)
+        self.add("Mul", [product, largest], output)
+
+
+def _onnx() -> Any:
     try:
         import onnx
-        from onnxruntime.quantization import QuantType, quantize_dynamic
     except ImportError as error:
         raise ImportError(MISSING) from error
-    model = onnx.load_model_from_string(graph)
-    _scale_rows(model.graph)
-    with temporary_folder() as folder:
-        source, target = folder / "source.onnx", folder / "int8.onnx"
-        # In place of ONNX Runtime's preparation, which makes a folder of its own in the
-        # system's temporary one: the shapes that it infers, `quantize_dynamic` infers.
-        onnx.helper.set_model_props(model, PREPARED)
-        onnx.save(model, source)
-        quantize_dynamic(
-            source,
-            target,
-            op_types_to_quantize=["MatMul"],
-            per_channel=True,
-            weight_type=QuantType.QInt8,
-        )
-        return target.read_bytes()
-
-
-def _scale_rows(graph: Any) -> None:
-    """Change a graph: x W becomes m ((x / m) W), m the largest number of each row."""
-    from onnx import numpy_helper
-
-    weights = {each.name for each in graph.initializer}
-    nodes: List[Any] = []
-    n_scaled = 0
-    for node in graph.node:
-        if node.op_type == "MatMul" and node.input[1] in weights:
-            nodes += _scaled(node)
-            n_scaled += 1
-        else:
-            nodes.append(node)
-    if not n_scaled:
-        raise DataError("the backbone has no matrix product that can run in int8")
-    del graph.node[:]
-    graph.node.extend(nodes)
-    constants = {
-        "entlm_last_axis": numpy.array([-1], dtype="int64"),
-        "entlm_least": numpy.array(LEAST, dtype="float32"),
-    }
-    for name, value in constants.items():
-        graph.initializer.append(numpy_helper.from_array(value, name))
-
-
-def _scaled(node: Any) -> List[Any]:
-    from onnx import helper
-
-    x, y = node.input[0], node.output[0]
-    part = f"{node.name or y}/rows"
-    node.input[0], node.output[0] = f"{part}/x", f"{part}/y"
-    steps = [
-        ("Abs", [x], "abs"),
-        ("ReduceMax", [f"{part}/abs", "entlm_last_axis"], "top"),
-        ("Max", [f"{part}/top", "entlm_least"], "m"),
-        ("Div", [x, f"{part}/m"], "x"),
-    ]
-    before = [
-        helper.make_node(op, inputs, [f"{part}/{out}"], name=f"{part}/{op}")
-        for op, inputs, out in steps
-    ]
-    after = helper.make_node("Mul", [f"{part}/y", f"{part}/m"], [y], name=f"{part}/Mul")
-    return [*before, node, after]
+    return onnx

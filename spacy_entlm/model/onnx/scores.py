@@ -46,6 +46,27 @@ class ArrayRows:
         own = numpy.einsum("ij,ij->i", features, self.weight[ids])
         return own if self.bias is None else own + self.bias[ids]
 
+    def summarise(
+        self, features: numpy.ndarray, rivals: numpy.ndarray
+    ) -> Tuple[numpy.ndarray, numpy.ndarray]:
+        """The scores of all rows, without ever holding them.
+
+        features: float32 (n, width).
+        rivals: float32 (n), scores that the highest is compared with.
+        RETURNS: float32 (n), the highest score; float32 (n), log of the sum of
+            exp(score).
+        """
+        top = numpy.full(len(features), -numpy.inf, dtype="float32")
+        total = numpy.zeros_like(top)
+        for start in range(0, len(self), CPU_CHUNK_ROWS):
+            scores = self[start : start + CPU_CHUNK_ROWS].scores(features)
+            higher = numpy.maximum(top, scores.max(axis=1))
+            scores -= higher[:, None]
+            part = numpy.exp(scores, out=scores).sum(axis=1)
+            total = total * numpy.exp(top - higher) + part
+            top = higher
+        return top, top + numpy.log(total)
+
 
 def score_words(
     features: numpy.ndarray,
@@ -96,7 +117,7 @@ def _score_block(
 ) -> None:
     top_class = label.argmax(axis=1)
     top = label.max(axis=1)
-    vocab_top, vocab_total = summarise(features, vocabulary)
+    vocab_top, vocab_total = vocabulary.summarise(features, top)
     label_total = top + numpy.log(numpy.exp(label - top[:, None]).sum(axis=1))
     total = numpy.logaddexp(vocab_total, label_total)
     wins = top > vocab_top
@@ -105,23 +126,3 @@ def _score_block(
     if scores.probs is not None and scores.word_prob is not None:
         scores.probs[words] = numpy.exp(label - total[:, None])
         scores.word_prob[words] = numpy.exp(vocab_top - total)
-
-
-def summarise(
-    features: numpy.ndarray, vocabulary: ArrayRows
-) -> Tuple[numpy.ndarray, numpy.ndarray]:
-    """Scores of the vocabulary without ever holding them all.
-
-    features: float32 (n, width).
-    RETURNS: float32 (n), the highest score; float32 (n), log of the sum of exp(score).
-    """
-    top = numpy.full(len(features), -numpy.inf, dtype="float32")
-    total = numpy.zeros_like(top)
-    for start in range(0, len(vocabulary), CPU_CHUNK_ROWS):
-        scores = vocabulary[start : start + CPU_CHUNK_ROWS].scores(features)
-        higher = numpy.maximum(top, scores.max(axis=1))
-        scores -= higher[:, None]
-        part = numpy.exp(scores, out=scores).sum(axis=1)
-        total = total * numpy.exp(top - higher) + part
-        top = higher
-    return top, top + numpy.log(total)

@@ -16,6 +16,9 @@ import spacy_entlm
 from spacy_entlm.decoding.io import IODecoder
 from spacy_entlm.label_words.rows import Rows
 from spacy_entlm.model.label_scores import score_words as score_tensors
+from spacy_entlm.model.onnx.graph import Graph
+from spacy_entlm.model.onnx.int8_rows import CLOSE, Int8Rows
+from spacy_entlm.model.onnx.quantize import quantized_rows
 from spacy_entlm.model.onnx.scores import ArrayRows, score_words
 
 NAME = "entlm_ner"
@@ -114,6 +117,26 @@ def test_scores_of_arrays_are_those_of_tensors(need_probs, biases, n_labels):
             assert numpy.allclose(array, tensor.numpy(), atol=1e-5)
 
 
+@pytest.mark.parametrize("biases", [False, True])
+@pytest.mark.parametrize("n_rows", [1, 5000])
+def test_scores_in_int8_are_near_and_close_calls_exact(biases, n_rows):
+    rng = numpy.random.default_rng(1)
+    bias = rng.normal(size=n_rows).astype("float32") if biases else None
+    rows = ArrayRows(rng.normal(size=(n_rows, 32)).astype("float32"), bias)
+    in_int8 = Int8Rows(rows.weight, rows.bias, Graph(quantized_rows(rows)))
+    features = rng.normal(size=(300, 32)).astype("float32")
+    features[7] = 0
+    top_of = rows.scores(features).max(axis=1)
+    top, total = rows.summarise(features, top_of)
+    far = in_int8.summarise(features, top_of + 10)
+    for exact, near in zip((top, total), far):
+        assert 0 < numpy.abs(exact - near).max() < CLOSE
+    for exact, found in zip((top, total), in_int8.summarise(features, top_of)):
+        assert numpy.allclose(exact, found, rtol=0, atol=1e-5)
+    nothing = in_int8.summarise(features[:0], top_of[:0])
+    assert [len(each) for each in nothing] == [0, 0]
+
+
 def test_input_embeddings_of_their_own(trained, tmp_path, texts):
     lm = trained.get_pipe(NAME).label_model.network.masked_lm.body
     own = 1.1 * lm.get_input_embeddings().weight.detach()
@@ -141,7 +164,7 @@ def test_no_weights_of_pytorch_are_inside(exported_folder):
     names = {path.name for path in (exported_folder / NAME / "model").iterdir()}
     assert names == {
         "export.json",
-        "graph.onnx",
+        "encoder.onnx",
         "label_words.json",
         "rows.safetensors",
         "tokenizer.json",

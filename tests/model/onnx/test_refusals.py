@@ -12,6 +12,8 @@ from safetensors.numpy import load_file, save_file
 from spacy.training import Example
 
 import spacy_entlm
+from spacy_entlm.model.onnx.quantize import quantized_rows
+from spacy_entlm.model.onnx.scores import ArrayRows
 
 NAME = "entlm_ner"
 ONLY_PREDICTS = "An exported pipeline only predicts"
@@ -36,10 +38,10 @@ def refused(folder, message):
     assert "\n" not in str(caught.value)
 
 
-def note_hash(model):
+def note_hash(model, name="encoder.onnx"):
     """Let export.json describe the graph that is there."""
     facts = json.loads((model / "export.json").read_text())
-    facts["sha256"] = hashlib.sha256((model / "graph.onnx").read_bytes()).hexdigest()
+    facts["sha256"][name] = hashlib.sha256((model / name).read_bytes()).hexdigest()
     (model / "export.json").write_text(json.dumps(facts))
 
 
@@ -66,28 +68,38 @@ def test_training_is_refused(exported, annotated, label_words, make_examples):
 
 @pytest.mark.parametrize("size", [0, 20, 5000])
 def test_truncated_graph(folder, model, size):
-    path = model / "graph.onnx"
+    path = model / "encoder.onnx"
     path.write_bytes(path.read_bytes()[:size])
     refused(folder, "damaged, or of another export")
     note_hash(model)
     refused(folder, "cannot be run")
 
 
+@pytest.mark.parametrize("n_rows", [1, 50])
+def test_int8_graph_of_other_rows(exported_folder_of, tmp_path, n_rows):
+    folder = shutil.copytree(exported_folder_of("bert", "int8"), tmp_path / "pipeline")
+    path = folder / NAME / "model" / "vocabulary.onnx"
+    path.write_bytes(quantized_rows(ArrayRows(numpy.ones((n_rows, 8), "f4"), None)))
+    refused(folder, "damaged, or of another export")
+    note_hash(path.parent, path.name)
+    refused(folder, "does not fit the rows beside it")
+
+
 def test_graph_of_another_model(folder, model, exported_folder_of):
-    other = exported_folder_of("roberta") / NAME / "model" / "graph.onnx"
+    other = exported_folder_of("roberta") / NAME / "model" / "encoder.onnx"
     shutil.copy(other, model)
     refused(folder, "damaged, or of another export")
 
 
 def test_graph_that_names_another_file(folder, model):
     onnx = pytest.importorskip("onnx")
-    graph = onnx.load(model / "graph.onnx", load_external_data=False)
+    graph = onnx.load(model / "encoder.onnx", load_external_data=False)
     tensor = graph.graph.initializer[0]
     tensor.ClearField("raw_data")
     tensor.data_location = onnx.TensorProto.EXTERNAL
     entry = tensor.external_data.add()
     entry.key, entry.value = "location", "../../secret.bin"
-    (model / "graph.onnx").write_bytes(graph.SerializeToString())
+    (model / "encoder.onnx").write_bytes(graph.SerializeToString())
     note_hash(model)
     refused(folder, "may name files outside itself")
 
@@ -96,7 +108,7 @@ def test_graph_that_names_another_file(folder, model):
     "name",
     [
         "export.json",
-        "graph.onnx",
+        "encoder.onnx",
         "label_words.json",
         "rows.safetensors",
         "tokenizer.json",
@@ -113,7 +125,9 @@ def test_missing_and_broken_files(folder, model, name):
     "facts",
     [
         [],
-        {"version": 2},
+        {"version": 1},
+        {"sha256": {}},
+        {"sha256": {"encoder.onnx": "", "../../config.cfg": ""}},
         {"prefix": None},
         {"max_pieces": "x"},
         {"special": [-1]},
@@ -154,7 +168,7 @@ def test_rows_of_another_width(folder, model):
     for key in ("vocabulary", "labels"):
         arrays[key] = numpy.ascontiguousarray(arrays[key][:, :16])
     save_file(arrays, path)
-    refused(folder, r"does not fit rows\.safetensors")
+    refused(folder, r"does not fit the rows beside it")
 
 
 def test_missing_extra_is_named(exported_folder, trained, tmp_path, monkeypatch):

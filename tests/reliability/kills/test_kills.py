@@ -115,7 +115,7 @@ def jobs(make_job, inputs, trained, annotated, tmp_path):
 
     def export():
         line = "export", inputs / "pipeline", out / "out", "--overwrite"
-        # Not int8: ONNX Runtime makes temporary folders of its own for it, which stay.
+        line = *line, "--format", "int8"
         return of_command([], *line, read=read_model)
 
     def train():
