@@ -44,7 +44,7 @@ importlib.metadata.distributions = others
 
 def modules_after(code):
     """Which heavy modules a fresh interpreter has loaded after some code."""
-    names = [*HEAVY, "spacy_transformers"]
+    names = [*HEAVY, "spacy_transformers", "scipy"]
     script = f"{code}\nimport sys\nprint(*[n for n in {names} if n in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", script],
@@ -63,6 +63,11 @@ def entry_points():
 
 def test_importing_the_package_loads_nothing_heavy():
     assert modules_after("import spacy_entlm; spacy_entlm.__version__") == []
+
+
+def test_commands_of_spacy_load_no_scipy():
+    """spaCy loads all commands before it runs one of its own."""
+    assert "scipy" not in modules_after("import spacy_entlm.cli")
 
 
 def test_entry_points_load_without_transformers():

@@ -1,17 +1,14 @@
-"""A pipeline on PyTorch and exported for ONNX Runtime, side by side in one run.
+"""What pipelines find after an export for ONNX Runtime: F1, and changed entities.
 
     OMP_NUM_THREADS=1 python project/benchmarks/engines.py OUT.json \\
-        --model PIPELINE --test ../shared/data/conll03/test.jsonl
+        PIPELINE=../shared/data/conll03/test.jsonl OTHER=test.jsonl
 
-The engines read the same documents in turn, round after round, in one process. Speed is
-by processor time, which other work on the machine disturbs less than time by the clock;
-with one thread both are the same on a quiet one. F1 and changed entities are of the
-whole test part, speed of its first --words words.
+Each pipeline reads its text on PyTorch and in each format. How fast they are:
+project/benchmarks/speed.py with --methods entlm,onnx_float32,onnx_int8.
 """
 
 import statistics
 import tempfile
-import time
 from pathlib import Path
 from typing import Any, Dict, List
 
@@ -20,6 +17,7 @@ import typer
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
+from tqdm import tqdm
 
 from spacy_entlm.cli._util import one_line_errors
 from spacy_entlm.corpus.docs import unannotated
@@ -29,48 +27,46 @@ from spacy_entlm.files.file import replace_file
 from spacy_entlm.files.json_lines import dump_json
 from spacy_entlm.pipeline.export import export
 
-PYTORCH, FORMATS = "pytorch float32", ("float32", "int8")
+FORMATS = ("float32", "int8")
 BATCH_SIZE = 256
+
+Figures = Dict[str, Dict[str, Any]]
 
 
 def main(
     out: Path,
-    model: Path = typer.Option(..., help="Trained EntLM pipeline"),
-    test: Path = typer.Option(..., help="Annotated text"),
-    words: int = typer.Option(8000, help="Words that are timed"),
-    rounds: int = typer.Option(5, min=1),
+    pairs: List[str] = typer.Argument(..., help="PIPELINE=ANNOTATED TEXT"),
 ) -> None:
     """Measure, write the figures to OUT.json and print them."""
-    with one_line_errors(), tempfile.TemporaryDirectory() as folder:
-        engines = {PYTORCH: spacy.load(model)}
-        for format in FORMATS:
-            target = Path(folder, format)
-            engines[f"onnx {format}"] = export(engines[PYTORCH], target, format=format)
-        gold, _ = read_docs(test, spacy.blank(engines[PYTORCH].lang))
-        figures = quality(engines, gold)
-        part = first_docs(gold, words)
-        n_words = sum(map(len, part))
-        for name, seconds in timed(engines, part, rounds).items():
-            figures[name]["seconds"] = [round(each, 3) for each in seconds]
-            speed = n_words / statistics.median(seconds)
-            figures[name]["words_per_second"] = round(speed, 1)
-        replace_file(out, dump_json({"model": str(model), "engines": figures}))
+    with one_line_errors():
+        figures = {}
+        for pair in tqdm(pairs, unit="pipeline"):
+            pipeline, _, text = pair.partition("=")
+            if not text:
+                raise ValueError(f"{pair!r} is not PIPELINE=ANNOTATED TEXT")
+            figures[pipeline] = measure(spacy.load(pipeline), Path(text))
+            replace_file(out, dump_json(figures))
     print_table(figures)
 
 
-def quality(engines: Dict[str, Language], gold: List[Doc]) -> Dict[str, Dict[str, Any]]:
+def measure(nlp: Language, text: Path) -> Figures:
     """F1 of each engine, and how many entities only one of it and PyTorch finds."""
-    figures: Dict[str, Dict[str, Any]] = {}
+    gold, _ = read_docs(text, spacy.blank(nlp.lang))
+    engines = {"pytorch": nlp}
+    with tempfile.TemporaryDirectory() as folder:
+        for format in FORMATS:
+            engines[format] = export(nlp, Path(folder, format), format=format)
+    figures: Figures = {}
     reference: List[Any] = []
-    for name, nlp in engines.items():
-        docs = read(nlp, gold)
+    for name, engine in engines.items():
+        docs = read(engine, gold)
         examples = [Example(doc, one) for doc, one in zip(docs, gold)]
         found = [{(e.start, e.end, e.label_) for e in doc.ents} for doc in docs]
         reference = reference or found
         figures[name] = {
             "f1": round(100 * score_entities(examples)["io"]["f"], 2),
             "entities": sum(map(len, found)),
-            "other": sum(len(one ^ two) for one, two in zip(found, reference)),
+            "others": sum(len(one ^ two) for one, two in zip(found, reference)),
         }
     return figures
 
@@ -81,40 +77,19 @@ def read(nlp: Language, gold: List[Doc]) -> List[Doc]:
     return list(nlp.pipe(docs, batch_size=BATCH_SIZE))
 
 
-def timed(
-    engines: Dict[str, Language], part: List[Doc], rounds: int
-) -> Dict[str, List[float]]:
-    """Seconds of processor time of each round, after one that warms up."""
-    seconds: Dict[str, List[float]] = {name: [] for name in engines}
-    for number in range(rounds + 1):
-        for name, nlp in engines.items():
-            start = time.process_time()
-            read(nlp, part)
-            if number:
-                seconds[name].append(time.process_time() - start)
-    return seconds
-
-
-def first_docs(docs: List[Doc], n_words: int) -> List[Doc]:
-    """The first of them, about so many words."""
-    part: List[Doc] = []
-    for doc in docs:
-        if sum(map(len, part)) >= n_words:
-            break
-        part.append(doc)
-    return part
-
-
-def print_table(figures: Dict[str, Dict[str, Any]]) -> None:
-    """A table in Markdown."""
-    base = figures[PYTORCH]["words_per_second"]
-    print("| engine | words per second | : PyTorch | F1 | entities | others |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
-    for name, each in figures.items():
-        ratio = each["words_per_second"] / base
-        cells = [name, each["words_per_second"], f"{ratio:.2f}"]
-        cells += [each["f1"], each["entities"], each["other"]]
+def print_table(figures: Dict[str, Figures]) -> None:
+    """A table in Markdown, and the means."""
+    heads = [f"{each}: F1 | others" for each in FORMATS]
+    print("\n| | entities | F1 | " + " | ".join(heads) + " |")
+    print("| --- | " + "---: | " * (2 + 2 * len(FORMATS)))
+    for pipeline, each in figures.items():
+        cells = [pipeline, each["pytorch"]["entities"], each["pytorch"]["f1"]]
+        for format in FORMATS:
+            cells += [each[format]["f1"], each[format]["others"]]
         print("| " + " | ".join(map(str, cells)) + " |")
+    for format in FORMATS:
+        differences = [e[format]["f1"] - e["pytorch"]["f1"] for e in figures.values()]
+        print(f"{format}: {statistics.mean(differences):+.2f} F1 in the mean")
 
 
 if __name__ == "__main__":

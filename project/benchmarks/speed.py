@@ -46,6 +46,7 @@ from spacy_entlm.cli._util import one_line_errors
 from spacy_entlm.files.file import write_file
 
 METHODS = ["entlm", "tagger", "hf", "spacy", "dense_8", "dense_32", "encoder"]
+ONNX_METHODS = ["onnx_float32", "onnx_int8"]
 HALF_METHODS = ["entlm_bfloat16", "tagger_bfloat16", "encoder_bfloat16"]
 TEXTS = [
     "CoNLL=../shared/data/conll03/test.jsonl",
@@ -268,9 +269,10 @@ def _context() -> Any:
 
 def _methods(given: str, bfloat16: bool) -> List[str]:
     chosen = given.split(",") + (HALF_METHODS if bfloat16 else [])
-    unknown = sorted(set(chosen) - {*METHODS, *HALF_METHODS})
+    known = METHODS + HALF_METHODS + ONNX_METHODS
+    unknown = sorted(set(chosen) - set(known))
     if unknown:
-        raise ValueError(f"There is no method {unknown}: {METHODS + HALF_METHODS}")
+        raise ValueError(f"There is no method {unknown}: {known}")
     return list(dict.fromkeys(chosen))
 
 

@@ -7,6 +7,7 @@ on untrained weights, since writing them down takes time, too.
 
 import gc
 import os
+import tempfile
 import time
 import traceback
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from speed_texts import some_of
 from spacy_entlm.model.base import BATCH_PIECES, CPU_BATCH_PIECES
 from spacy_entlm.model.label_scores import MARGIN
 from spacy_entlm.model.precision import DTYPES, autocast
-from spacy_entlm.pipeline.export import OUR_SPANS
+from spacy_entlm.pipeline.export import OUR_SPANS, export
 
 LABEL_WORDS = {
     "PER": ["John", "David", "Maria"],
@@ -165,6 +166,13 @@ def _load_entlm(job: Job) -> Tuple[Any, Any]:
     bias = numpy.quantile(margins, job.open_share) - MARGIN
     pipe.cfg["label_bias"] = float(bias)
     return nlp, pipe
+
+
+def _onnx(job: Job) -> Tuple[Prepare, Dict[str, Any]]:
+    """The pipeline exported for ONNX Runtime, in the number format of the name."""
+    format = job.method.partition("_")[2]
+    with tempfile.TemporaryDirectory() as folder:
+        return _pipe_all(export(_load_entlm(job)[0], folder, format=format)), {}
 
 
 def _own_piece_margins(nlp: Any, pipe: Any, texts: List[str]) -> numpy.ndarray:
@@ -353,6 +361,7 @@ BUILDERS: Dict[str, Callable[[Job], Tuple[Prepare, Dict[str, Any]]]] = {
     "tagger": _tagger,
     "hf": _hf,
     "spacy": _spacy,
+    "onnx": _onnx,
     "dense": _dense,
     "encoder": _encoder,
 }

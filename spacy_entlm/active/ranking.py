@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Dict, Iterable, List, Optional, Sequence, Union
 
 import numpy
-from scipy.stats import rankdata
 from spacy.language import Language
 from spacy.tokens import Doc
 
@@ -125,6 +124,8 @@ def _checked(
 
 def _share(values: numpy.ndarray) -> numpy.ndarray:
     """float64 (n), from 0 to 1: the share of the others that are below each value."""
+    from scipy.stats import rankdata  # it takes a second to import
+
     return (rankdata(values) - 1) / max(len(values) - 1, 1)
 
 
