@@ -14,8 +14,9 @@ FEATURES, TOP, TOTAL = "features", "top", "total"
 # Rows of a part: what lies between them fits the caches.
 PART_ROWS = 2048
 # Scores in int8 that are nearer to each other are computed again: ten times the
-# standard deviation of what int8 changes (benchmarks/RESULTS.md).
-CLOSE = 0.25
+# standard deviation of what int8 changes on processors that have no products for it
+# (benchmarks/RESULTS.md).
+CLOSE = 0.5
 
 
 @dataclass
