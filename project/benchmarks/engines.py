@@ -50,25 +50,40 @@ def main(
 
 
 def measure(nlp: Language, text: Path) -> Figures:
-    """F1 of each engine, and how many entities only one of it and PyTorch finds."""
+    """F1 on PyTorch and in each format, and what is found otherwise."""
     gold, _ = read_docs(text, spacy.blank(nlp.lang))
     engines = {"pytorch": nlp}
     with tempfile.TemporaryDirectory() as folder:
         for format in FORMATS:
             engines[format] = export(nlp, Path(folder, format), format=format)
+    return quality(engines, gold)
+
+
+def quality(engines: Dict[str, Language], gold: List[Doc]) -> Figures:
+    """F1 of each, and how many entities only one of it and the first finds."""
     figures: Figures = {}
     reference: List[Any] = []
-    for name, engine in engines.items():
-        docs = read(engine, gold)
+    for name, nlp in engines.items():
+        docs = read(nlp, gold)
         examples = [Example(doc, one) for doc, one in zip(docs, gold)]
         found = [{(e.start, e.end, e.label_) for e in doc.ents} for doc in docs]
         reference = reference or found
         figures[name] = {
             "f1": round(100 * score_entities(examples)["io"]["f"], 2),
             "entities": sum(map(len, found)),
-            "others": sum(len(one ^ two) for one, two in zip(found, reference)),
+            "other": sum(len(one ^ two) for one, two in zip(found, reference)),
         }
     return figures
+
+
+def first_docs(docs: List[Doc], n_words: int) -> List[Doc]:
+    """The first of them, about so many words."""
+    part: List[Doc] = []
+    for doc in docs:
+        if sum(map(len, part)) >= n_words:
+            break
+        part.append(doc)
+    return part
 
 
 def read(nlp: Language, gold: List[Doc]) -> List[Doc]:
@@ -85,7 +100,7 @@ def print_table(figures: Dict[str, Figures]) -> None:
     for pipeline, each in figures.items():
         cells = [pipeline, each["pytorch"]["entities"], each["pytorch"]["f1"]]
         for format in FORMATS:
-            cells += [each[format]["f1"], each[format]["others"]]
+            cells += [each[format]["f1"], each[format]["other"]]
         print("| " + " | ".join(map(str, cells)) + " |")
     for format in FORMATS:
         differences = [e[format]["f1"] - e["pytorch"]["f1"] for e in figures.values()]
