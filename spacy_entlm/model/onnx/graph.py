@@ -94,6 +94,8 @@ def _start(content: bytes, n_threads: int) -> Any:
         import onnxruntime
     except ImportError as error:
         raise ImportError(MISSING) from error
+    # Else it tells its makers of models and machines (Privacy.md of its package).
+    onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = n_threads
     # Batches have many shapes: nothing is kept for each of them.

@@ -218,6 +218,13 @@ def test_prediction_needs_no_pytorch(exported_folder_of, annotated, format):
     assert done.stdout.splitlines()[-1] == str(expected)
 
 
+def test_nothing_is_told_to_the_makers_of_the_runtime(exported_folder, monkeypatch):
+    told = []
+    monkeypatch.setattr("onnxruntime.disable_telemetry_events", lambda: told.append(1))
+    spacy.load(exported_folder)
+    assert told
+
+
 def test_decoder_settings_and_other_components_stay(trained, tmp_path, annotated):
     text, _ = annotated[0]
     nlp = spacy.blank("xx")

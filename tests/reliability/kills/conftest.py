@@ -46,6 +46,8 @@ def start(work, temporary):
 
     def wait_and_work():
         tempfile.tempdir = os.environ["TMPDIR"] = str(temporary)
+        # Else ONNX Runtime keeps the number of its telemetry there.
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         theirs.recv()
         work()
 
