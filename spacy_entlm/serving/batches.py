@@ -8,12 +8,6 @@ from typing import Callable, List
 from .limits import Limits
 from .reader import Answer
 
-# Characters that are always read together. Of more the share of what waits: a long
-# queue is read in large batches, which take less time, while in a short one nobody
-# waits for texts of others (project/benchmarks/RESULTS.md).
-FEW_CHARACTERS = 1000
-SHARE_OF_WAITING = 1 / 8
-
 
 class QueueFull(Exception):
     """So many texts wait that no more are taken."""
@@ -34,10 +28,6 @@ class _Request:
     answers: "asyncio.Future[List[Answer]]"
     was_read: bool = False
 
-    @property
-    def n_characters(self) -> int:
-        return sum(map(len, self.texts))
-
 
 class Batches:
     """A queue in front of the one thread that reads. Used in an event loop."""
@@ -55,7 +45,6 @@ class Batches:
         self.limits = limits
         self.note_batch = note_batch
         self.n_waiting = 0  # texts
-        self._n_characters = 0  # of these
         self._queue: asyncio.Queue[_Request] = asyncio.Queue()
 
     async def ask(self, texts: List[str], seconds: float) -> List[Answer]:
@@ -68,7 +57,7 @@ class Batches:
             raise QueueFull
         loop = asyncio.get_running_loop()
         request = _Request(texts, loop.time(), loop.create_future())
-        self._count(request, 1)
+        self.n_waiting += len(texts)
         self._queue.put_nowait(request)
         try:
             return await asyncio.wait_for(request.answers, seconds)
@@ -76,12 +65,7 @@ class Batches:
             raise Late(request.was_read) from error
         finally:
             if not request.was_read:  # whoever gave up makes room at once
-                self._count(request, -1)
-
-    def _count(self, request: _Request, sign: int) -> None:
-        """Note that a request waits, or no longer."""
-        self.n_waiting += sign * len(request.texts)
-        self._n_characters += sign * request.n_characters
+                self.n_waiting -= len(texts)
 
     async def run(self) -> None:
         """Read what comes until this task is cancelled."""
@@ -107,24 +91,18 @@ class Batches:
             rest = first.arrived + self.limits.wait - now
             if rest > 0 and self.n_waiting < self.limits.batch:
                 await asyncio.sleep(rest)
-            most = max(FEW_CHARACTERS, SHARE_OF_WAITING * self._n_characters)
-            # Nothing else changes these counts from here on.
-            texts_left = self.n_waiting - self.limits.batch
-            characters_left = self._n_characters - most
-            self._take(first, batch)
-            while (
-                not self._queue.empty()
-                and self.n_waiting > texts_left
-                and self._n_characters > characters_left
-            ):
-                self._take(self._queue.get_nowait(), batch)
+            n_texts = self._take(first, batch)
+            while n_texts < self.limits.batch and not self._queue.empty():
+                n_texts += self._take(self._queue.get_nowait(), batch)
         return batch
 
-    def _take(self, request: _Request, batch: List[_Request]) -> None:
-        if not request.answers.done():
-            request.was_read = True
-            self._count(request, -1)
-            batch.append(request)
+    def _take(self, request: _Request, batch: List[_Request]) -> int:
+        if request.answers.done():
+            return 0
+        request.was_read = True
+        self.n_waiting -= len(request.texts)
+        batch.append(request)
+        return len(request.texts)
 
 
 def _answer(batch: List[_Request], answers: List[Answer]) -> None:

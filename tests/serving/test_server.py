@@ -1,6 +1,5 @@
 """The server: batches, limits, what is refused, health and metrics."""
 
-import asyncio
 import re
 import socket
 import time
@@ -10,7 +9,6 @@ import httpx
 import pytest
 
 from spacy_entlm.files.errors import DataError
-from spacy_entlm.serving.batches import Batches
 from spacy_entlm.serving.limits import Limits
 
 from .conftest import LONG
@@ -53,33 +51,6 @@ def test_requests_that_arrive_together_are_read_together(serve_reader, slow):
             assert answer.result().json()["entities"] == [[{"end": i}], [{"end": 1}]]
     assert [len(batch) for batch in slow.batches] == [1, 4, 4, 2]
     assert waiting.n_waiting == 0
-
-
-@pytest.mark.parametrize(
-    "sizes, expected",
-    [
-        ([900, 900, 50, 50], [2, 2]),
-        ([5000, 10], [1, 1]),
-        ([100] * 100, [13, 11, 10, 10, 10, 10, 10, 10, 10, 6]),
-        ([0] * 300, [128, 128, 44]),
-    ],
-)
-def test_a_short_queue_is_read_in_small_batches(sizes, expected):
-    n_read = []
-
-    def read(texts):
-        n_read.append(len(texts))
-        return [[] for _ in texts]
-
-    async def serve():
-        batches = Batches(read, Limits())
-        asked = [batches.ask(["x" * size], LONG) for size in sizes]
-        reading = asyncio.create_task(batches.run())
-        await asyncio.gather(*asked)
-        reading.cancel()
-
-    asyncio.run(serve())
-    assert n_read == expected
 
 
 def test_a_text_that_fails_is_its_own_request_s_error(serve_reader, slow):
