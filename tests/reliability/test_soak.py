@@ -62,18 +62,20 @@ def memory():
 def soak(work, minutes):
     """Work again and again. RETURNS: How much more memory it takes, in MiB an hour,
     its standard error, and how often it worked."""
-    samples, n_done = [], 0
-    start = time.monotonic()
-    end = start + 60 * minutes
-    while (now := time.monotonic()) < end or n_done < N_BLOCKS:
+    # Of each block the least memory, and when; what is noted takes no more memory.
+    lows, moments, n_done = numpy.full(N_BLOCKS, numpy.inf), numpy.zeros(N_BLOCKS), 0
+    begin = time.monotonic() + 60 * minutes * WARM_UP
+    seconds = 60 * minutes * (1 - WARM_UP)
+    while (now := time.monotonic() - begin) < seconds or numpy.isfinite(lows).sum() < 3:
         work()
         n_done += 1
-        samples.append(((now - start) / 3600, memory()))
-    kept = samples[int(WARM_UP * len(samples)) :]
-    size = max(1, len(kept) // N_BLOCKS)
-    blocks = [kept[i : i + size] for i in range(0, len(kept), size)]
-    lows = [min(block, key=lambda sample: sample[1]) for block in blocks]
-    line = linregress(*zip(*lows))
+        # A slow machine gets more time than it was given, for some blocks.
+        block = int(now / seconds * N_BLOCKS) % N_BLOCKS
+        if now >= 0 and (taken := memory()) < lows[block]:
+            lows[block], moments[block] = taken, now / 3600
+    known = numpy.isfinite(lows)
+    moments, lows = moments[known], lows[known]
+    line = linregress(moments, lows)
     # Where memory is always the same, there is no error to tell.
     slope, stderr = float(line.slope), float(numpy.nan_to_num(line.stderr))
     hours = (1 - WARM_UP) * minutes / 60
