@@ -30,8 +30,12 @@ def gold():
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory, gold):
-    folder = tmp_path_factory.mktemp("pictures")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("pictures")
+
+
+@pytest.fixture(scope="module")
+def address(folder, gold):
     data = folder / "texts.txt"
     data.mkdir()
     for part, n in (("train", N_FIRST), ("test", N_TEST)):
@@ -72,7 +76,7 @@ def contrasts(page):
         yield (high + 0.05) / (low + 0.05)
 
 
-def test_pictures(browser, address, gold, tmp_path_factory):  # noqa: F811
+def test_pictures(browser, address, gold, folder):  # noqa: F811
     page = browser.new_page()
     page.goto(address)
     page.wait_for_selector(".word")
@@ -85,7 +89,6 @@ def test_pictures(browser, address, gold, tmp_path_factory):  # noqa: F811
             marks = [[*place, numbers[label]] for *place, label in gold[words]]
             accept(page, text["id"], marks)
     train(page)
-    (folder,) = tmp_path_factory.getbasetemp().glob("pictures*")
     for name, (width, height) in SIZES.items():
         scheme = "dark" if name == "dark" else "light"
         page = browser.new_page(
