@@ -40,18 +40,19 @@ def quantized(graph: bytes) -> bytes:
     model = onnx.load_model_from_string(graph)
     weights = {each.name: each for each in model.graph.initializer}
     steps = _Steps()
-    used: Set[str] = set()
+    is_any = False
     for node in model.graph.node:
         weight = weights.get(node.input[1]) if node.op_type == "MatMul" else None
-        if weight is None:
+        if weight is None or len(weight.dims) != 2:
             steps.nodes.append(node)
         else:
-            used.add(weight.name)
+            is_any = True
             array = onnx.numpy_helper.to_array(weight)
             steps.multiply(node.input[0], array, weight.name, node.output[0])
-    if not used:
+    if not is_any:
         raise DataError("the backbone has no matrix product that can run in int8")
-    constants = [each for name, each in weights.items() if name not in used]
+    needed = {name for node in steps.nodes for name in node.input}
+    constants = [each for name, each in weights.items() if name in needed]
     del model.graph.node[:], model.graph.initializer[:]
     model.graph.node.extend(steps.nodes)
     model.graph.initializer.extend(constants + steps.constants)
@@ -105,8 +106,8 @@ class _Steps:
     def __init__(self) -> None:
         self.nodes: List[Any] = []
         self.constants: List[Any] = []
-        # What enters products, once each.
-        self._entered: Set[str] = set()
+        # What enters products, and weights: each is written once.
+        self._known: Set[str] = set()
         self.scale = self.constant(SCALE, numpy.float32(1 / STEPS))
         self.zero = self.constant(ZERO_POINT, numpy.uint8(ZERO))
         self.least = self.constant(SMALLEST, numpy.float32(LEAST))
@@ -133,23 +134,23 @@ class _Steps:
     def multiply(self, x: str, weight: numpy.ndarray, name: str, output: str) -> None:
         """x, float32 (..., n), times a weight, float32 (n, m), whose name it is."""
         largest, integers = f"{x}/largest", f"{x}/uint8"
-        if x not in self._entered:
-            self._entered.add(x)
+        if integers not in self._known:
+            self._known.add(integers)
             absolute = self.add("Abs", [x], f"{x}/absolute")
             top = self.add("ReduceMax", [absolute, self.last_axis], f"{x}/top")
             self.add("Max", [top, self.least], largest)
             scaled = self.add("Div", [x, largest], f"{x}/scaled")
             self.add("QuantizeLinear", [scaled, self.scale, self.zero], integers)
-        scales = numpy.maximum(numpy.abs(weight).max(axis=0), LEAST) / STEPS
-        inputs = [
-            integers,
-            self.constant(f"{name}/int8", numpy.rint(weight / scales).astype("int8")),
-            self.scale,
-            self.constant(f"{name}/scales", scales.astype("float32")),
-            self.zero,
-        ]
-        product = f"{output}/scaled"
-        self.add("MatMulIntegerToFloat", inputs, product, domain=DOMAIN)
+        values, scales = f"{name}/int8", f"{name}/scales"
+        if values not in self._known:
+            self._known.add(values)
+            steps = numpy.maximum(numpy.abs(weight).max(axis=0), LEAST) / STEPS
+            self.constant(values, numpy.rint(weight / steps).astype("int8"))
+            self.constant(scales, steps.astype("float32"))
+        inputs = [integers, values, self.scale, scales, self.zero]
+        product = self.add(
+            "MatMulIntegerToFloat", inputs, f"{output}/product", domain=DOMAIN
+        )
         self.add("Mul", [product, largest], output)
 
 

@@ -18,7 +18,7 @@ from spacy_entlm.label_words.rows import Rows
 from spacy_entlm.model.label_scores import score_words as score_tensors
 from spacy_entlm.model.onnx.graph import Graph
 from spacy_entlm.model.onnx.int8_rows import CLOSE, Int8Rows
-from spacy_entlm.model.onnx.quantize import quantized_rows
+from spacy_entlm.model.onnx.quantize import quantized, quantized_rows
 from spacy_entlm.model.onnx.scores import ArrayRows, score_words
 
 NAME = "entlm_ner"
@@ -135,6 +135,28 @@ def test_scores_in_int8_are_near_and_close_calls_exact(biases, n_rows):
         assert numpy.allclose(exact, found, rtol=0, atol=1e-5)
     nothing = in_int8.summarise(features[:0], top_of[:0])
     assert [len(each) for each in nothing] == [0, 0]
+
+
+def test_a_weight_may_be_shared_and_products_follow_each_other():
+    """Some backbones use a layer several times, and some have no biases."""
+    onnx = pytest.importorskip("onnx")
+    helper, rng = onnx.helper, numpy.random.default_rng(1)
+    x, weight = rng.normal(size=(2, 16, 16)).astype("float32") / 4
+    nodes = [
+        helper.make_node("MatMul", ["x", "weight"], ["y"], "first"),
+        helper.make_node("MatMul", ["y", "weight"], ["z"], "second"),
+        helper.make_node("Add", ["z", "weight"], ["out"], "last"),
+    ]
+    ends = [
+        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["row", 16])
+        for name in ("x", "out")
+    ]
+    weights = [onnx.numpy_helper.from_array(weight, "weight")]
+    graph = helper.make_graph(nodes, "graph", ends[:1], ends[1:], weights)
+    opsets = [helper.make_opsetid("", 18)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    (found,) = Graph(quantized(model.SerializeToString()))(x=x)
+    assert 0 < numpy.abs(found - (x @ weight @ weight + weight)).max() < 0.05
 
 
 def test_input_embeddings_of_their_own(trained, tmp_path, texts):
