@@ -1,4 +1,5 @@
-"""The learning rate that suits a backbone, and how near its weights stay."""
+"""What suits a backbone: the learning rate, how near its weights stay, and the least
+confidence of an entity."""
 
 import logging
 import math
@@ -17,6 +18,9 @@ WIDTH_EXPONENT = math.log2(3)
 HIGHEST_LEARN_RATE = 1e-3
 # Of a backbone that knows classes of names (benchmarks/RESULTS.md).
 START_PULL = 1.2
+# With five examples a class, and with ten and more.
+LEAST_CONFIDENCE, LEAST_OF_MORE = 0.2, 0.3
+MORE_EXAMPLES = 8
 
 
 def suitable_learn_rate(backbone: Optional[str]) -> float:
@@ -53,3 +57,15 @@ def suitable_start_pull(backbone: Optional[str]) -> float:
     `spacy-entlm.Adam.v1`): 1.2 where it knows classes, which are not to be forgotten,
     else 0."""
     return START_PULL if backbone and knows_classes(backbone) else 0.0
+
+
+def suitable_threshold(backbone: str, per_class: float) -> float:
+    """The least confidence of an entity (benchmarks/RESULTS.md): 0 unless the backbone
+    knows classes. What is right less often than half of F1 costs F1 (Lipton et al.,
+    2014), and F1 rises with the examples.
+
+    per_class (float): Examples a class, in the mean.
+    """
+    if not knows_classes(backbone):
+        return 0.0
+    return LEAST_CONFIDENCE if per_class < MORE_EXAMPLES else LEAST_OF_MORE

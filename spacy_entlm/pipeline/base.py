@@ -48,7 +48,7 @@ MODEL_CONFIG: Dict[str, Any] = {
 }
 COMMON_CONFIG: Dict[str, Any] = {
     "decoder": {"@misc": "spacy-entlm.io_decoder.v1"},
-    "threshold": 0.0,
+    "threshold": None,
     "spans_key": NAME_FIELD,
     "annotate_ents": True,
     "overwrite": True,
@@ -72,7 +72,7 @@ class MaskedLMNER(TrainablePipe):
         name: str,
         *,
         decoder: Decoder,
-        threshold: float = 0.0,
+        threshold: Optional[float] = None,
         spans_key: Optional[str] = None,
         annotate_ents: bool = True,
         overwrite: bool = True,
@@ -117,14 +117,16 @@ class MaskedLMNER(TrainablePipe):
 
     @property
     def threshold(self) -> float:
-        """Entities of less confidence are dropped. It may be changed at any time."""
-        return self.cfg["threshold"]
+        """Entities of less confidence are dropped. It may be changed at any time; None
+        is what suits the backbone."""
+        value = self.cfg["threshold"]
+        return self.calibration.least if value is None else value
 
     @threshold.setter
-    def threshold(self, value: float) -> None:
-        if not 0.0 <= value <= 1.0:
+    def threshold(self, value: Optional[float]) -> None:
+        if value is not None and not 0.0 <= value <= 1.0:
             raise ValueError(f"[{self.name}] threshold is from 0 to 1, not {value!r}")
-        self.cfg["threshold"] = float(value)
+        self.cfg["threshold"] = None if value is None else float(value)
 
     @property
     def spans_key(self) -> Optional[str]:

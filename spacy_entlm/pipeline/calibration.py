@@ -21,14 +21,16 @@ LEAST_SCALE = 0.01
 
 class Calibration(NamedTuple):
     """What log-odds of a confidence are multiplied with (scale, above 0), and what is
-    then added (shift)."""
+    then added (shift); and the calibrated confidence that an entity has at least, where
+    the component's `threshold` says nothing (least, 0 to 1)."""
 
     scale: float = 1.0
     shift: float = 0.0
+    least: float = 0.0
 
     def __call__(self, confidences: numpy.ndarray) -> numpy.ndarray:
         """float32 (n), confidences of a decoder, from 0 to 1, as calibrated ones."""
-        if self == UNCHANGED:
+        if self[:2] == UNCHANGED[:2]:
             return confidences
         odds = self.scale * log_odds(confidences) + self.shift
         return (0.5 + 0.5 * numpy.tanh(odds / 2.0)).astype("float32")
@@ -53,7 +55,7 @@ def fit_calibration(
     confidences: numpy.ndarray, right: numpy.ndarray, before: Calibration
 ) -> Calibration:
     """The calibration under which what was found right is most likely (logistic
-    regression), near to `before` where that says little.
+    regression), near to `before` where that says little. The least stays.
 
     confidences (n): Of a decoder, of entities of texts that were not trained on.
     right: bool (n), whether they are annotated.
@@ -66,10 +68,11 @@ def fit_calibration(
 
     def surprise(weights: numpy.ndarray) -> float:
         told = log_expit(signs * (weights[0] * odds + weights[1]))
-        return float(PRIOR / 2 * ((weights - before) ** 2).sum() - told.sum())
+        return float(PRIOR / 2 * ((weights - begun) ** 2).sum() - told.sum())
 
-    scale, shift = minimize(surprise, before).x
-    return Calibration(max(float(scale), LEAST_SCALE), float(shift))
+    begun = before[:2]
+    scale, shift = minimize(surprise, begun).x
+    return Calibration(max(float(scale), LEAST_SCALE), float(shift), before.least)
 
 
 def read_calibration(path: Path) -> Calibration:
@@ -77,6 +80,7 @@ def read_calibration(path: Path) -> Calibration:
     RAISES (DataError): If the file holds something else."""
     with suppress(TypeError, OverflowError):  # other keys, or no such numbers
         found = Calibration(**read_json(path))
-        if math.isfinite(found.shift) and 0.0 < found.scale < math.inf:
+        finite = math.isfinite(found.shift) and 0.0 < found.scale < math.inf
+        if finite and 0.0 <= found.least <= 1.0:
             return found
     raise DataError('holds no calibration: {"scale": 1.0, "shift": 0.0}', path=path)

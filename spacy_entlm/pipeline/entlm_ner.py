@@ -8,6 +8,7 @@ from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
+from ..backbones.learn_rate import suitable_threshold
 from ..backbones.recommended import Recommended, read_recommended
 from ..decoding.types import Decoder
 from ..label_words.choice import choose_label_words
@@ -19,6 +20,7 @@ from .base import ASSIGNS, COMMON_CONFIG, MODEL_CONFIG, SCORE_WEIGHTS, MaskedLMN
 from .calibration import UNCHANGED, Calibration
 from .examples import (
     annotated_before,
+    count_entities,
     entity_labels,
     search_in_examples,
     wanted_labels,
@@ -46,7 +48,7 @@ def make_entlm_ner(
     name: str,
     model: PieceModel,
     decoder: Decoder,
-    threshold: float,
+    threshold: Optional[float],
     label_bias: float,
     spans_key: Optional[str],
     annotate_ents: bool,
@@ -57,7 +59,8 @@ def make_entlm_ner(
 
     model (PieceModel): A model such as `spacy-entlm.EntLM.v1`.
     decoder (Decoder): Turns scores into entities.
-    threshold (float): Entities of less confidence are dropped.
+    threshold (Optional[float]): Entities of less confidence are dropped; None: what
+        suits the backbone and the number of examples.
     label_bias (float): Added to every label's score at prediction: above 0 more is
         found, below 0 less but surer.
     spans_key (Optional[str]): Span group for the entities with their confidences in
@@ -173,8 +176,8 @@ class EntLMNER(MaskedLMNER):
                 f"[{self.name}] There is no class to learn: no example has an entity, "
                 f"and neither labels nor label words are given."
             )
-        found = entity_labels(get_examples())
-        warn_of_unknown_labels(self.name, label_words or {}, found, labels or added)
+        counts = count_entities(get_examples())
+        warn_of_unknown_labels(self.name, label_words or {}, counts, labels or added)
         path = None if label_rows is None else Path(label_rows)
         learned = read_recommended(self.label_model.backbone)
         with self._initializing(nlp):
@@ -198,7 +201,10 @@ class EntLMNER(MaskedLMNER):
             self._note_labels()
             self.decoder.initialize(get_examples, self.labels)
         few_shot = getattr(self.decoder, "few_shot_calibration", UNCHANGED)
-        self.calibration = Calibration(*few_shot)
+        scale, shift, _ = Calibration(*few_shot)
+        per_class = counts.total() / max(len(counts), 1)
+        least = suitable_threshold(self.label_model.backbone, per_class)
+        self.calibration = Calibration(scale, shift, least)
         self._rehearsal_model = None
 
     def _recognise(

@@ -1,6 +1,7 @@
 """What annotated examples say about classes and their words."""
 
 import logging
+from collections import Counter
 from difflib import get_close_matches
 from typing import Callable, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
@@ -48,9 +49,14 @@ def annotated_before(
     return docs
 
 
+def count_entities(examples: Iterable[Example]) -> Counter[str]:
+    """Entities by label, in order of first appearance."""
+    return Counter(ent.label_ for eg in examples for ent in eg.reference.ents)
+
+
 def entity_labels(examples: Iterable[Example]) -> List[str]:
     """The labels of the entities, in order of first appearance."""
-    return list(dict.fromkeys(e.label_ for eg in examples for e in eg.reference.ents))
+    return list(count_entities(examples))
 
 
 def wanted_labels(

@@ -47,8 +47,8 @@ def test_few_entities_change_a_calibration_little(right):
 
 
 def test_without_entities_a_calibration_stays():
-    nothing = numpy.zeros(0)
-    assert fit_calibration(nothing, nothing > 0, Calibration(0.5, -1.0)) == (0.5, -1.0)
+    nothing, before = numpy.zeros(0), Calibration(0.5, -1.0, 0.2)
+    assert fit_calibration(nothing, nothing > 0, before) == before
 
 
 def test_certain_and_impossible_confidences_stay_finite_and_in_order():
@@ -111,6 +111,7 @@ def test_a_pipeline_of_before_has_the_confidences_that_it_had(trained, tmp_path)
         *("", "[]", "{}x", '{"scale": 0, "shift": 0}', '{"scale": "a"}'),
         *('{"other": 1}', '{"scale": 1, "shift": NaN}'),
         '{"scale": Infinity, "shift": 0}',
+        '{"scale": 1, "shift": 0, "least": 1.5}',
         '{"scale": 1, "shift": 1' + 400 * "0" + "}",
     ],
 )

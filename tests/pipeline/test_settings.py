@@ -1,5 +1,7 @@
 """threshold, label_bias, overwrite, spans_key, precision, and what config refuses."""
 
+import shutil
+
 import numpy
 import pytest
 import spacy
@@ -11,6 +13,8 @@ import spacy_entlm
 
 NAME = "entlm_ner"
 TEXT = "Anna Smith lives in Berlin ."
+# Of a trained pipeline: a backbone that knows classes.
+KNOWING = f"{NAME}/model"
 
 
 @pytest.fixture
@@ -55,7 +59,36 @@ def test_settings_saved_with_a_pipeline_do_not_win_over_the_config(
     assert len(load(tmp_path, threshold=0.0)(TEXT).ents) == 2
     bytes_of_strict = nlp.to_bytes()
     lenient = load(trained_folder).from_bytes(bytes_of_strict)
-    assert lenient.get_pipe(NAME).cfg["threshold"] == 0.0
+    assert lenient.get_pipe(NAME).threshold == 0.0
+
+
+def test_threshold_suits_backbone_and_examples(
+    bert, trained_folder, blank_nlp, make_examples, tmp_path
+):
+    """Where it is not given: of a backbone that knows classes, more with more examples;
+    it is saved with the pipeline."""
+    found = []
+    for backbone, times in ((bert, 9), (KNOWING, 1), (KNOWING, 9)):
+        nlp = blank_nlp(trained_folder / backbone)
+        examples = make_examples(nlp) * times
+        nlp.initialize(lambda: examples)  # noqa: B023
+        nlp.to_disk(tmp_path / "model")
+        pipe = spacy.load(tmp_path / "model").get_pipe(NAME)
+        assert pipe.cfg["threshold"] is None
+        found.append(pipe.threshold)
+        pipe.threshold = 0.0
+        assert pipe.threshold == 0.0
+        shutil.rmtree(tmp_path / "model")
+    assert found == [0.0, 0.2, 0.3]
+
+
+def test_entities_below_the_suitable_threshold_are_none(trained, pipe):
+    score = min(trained(TEXT).spans[NAME].attrs["scores"])
+    for least, n_ents in ((score, 2), (score + 1e-3, 1)):
+        pipe.calibration = pipe.calibration._replace(least=float(least))
+        assert len(trained(TEXT).ents) == n_ents
+    pipe.threshold = 0.0
+    assert len(trained(TEXT).ents) == 2
 
 
 def test_find_threshold_of_spacy_works(

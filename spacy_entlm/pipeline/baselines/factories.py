@@ -52,7 +52,7 @@ def make_peer(
     name: str,
     model: PieceModel,
     decoder: Decoder,
-    threshold: float,
+    threshold: Optional[float],
     spans_key: Optional[str],
     annotate_ents: bool,
     overwrite: bool,
