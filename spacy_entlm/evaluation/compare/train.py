@@ -72,7 +72,8 @@ def _adopt(
     data = [Example(unannotated(doc, nlp.vocab), doc) for doc in examples]
     given = {"label_words": cell.label_words} if cell.method.label_words else {}
     pipe.initialize(lambda: data, nlp=nlp, **given)
-    pipe.from_bytes(trained.to_bytes(exclude=["decoder"]), exclude=["decoder"])
+    own = ["decoder", "calibration"]  # which is the decoder's
+    pipe.from_bytes(trained.to_bytes(exclude=own), exclude=own)
 
 
 def _record(

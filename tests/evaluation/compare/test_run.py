@@ -11,6 +11,7 @@ import pytest
 
 import spacy_entlm
 from spacy_entlm.corpus.tags import doc_to_tags
+from spacy_entlm.decoding.io import IODecoder
 from spacy_entlm.evaluation.compare.cells import make_jobs, plan_cells
 from spacy_entlm.evaluation.compare.data import DatasetReader
 from spacy_entlm.evaluation.compare.report import JSON, write_report
@@ -156,6 +157,18 @@ def test_a_shared_training_gives_what_an_own_one_gives(
     assert shared.records[1]["io"]["f"] > 0.3
     assert shared.records[0]["key"] != shared.records[1]["key"]
     assert shared.records[1]["key"] == alone.records[0]["key"]
+
+
+def test_confidences_are_calibrated_for_the_own_decoder(
+    make, inline, tmp_path, monkeypatch
+):
+    """Where a training is shared: with the other's, no entity would be left."""
+    monkeypatch.setattr(IODecoder, "few_shot_calibration", (1.0, -99.0))
+    sure = {"component": {"threshold": 0.1}}
+    config = {"variants": {"sure": sure}, "settings": {"epochs": 12}}
+    shared = run_comparison(make(methods=["entlm", "entlm_struct"], **config), tmp_path)
+    entlm, struct = (record["io"]["f"] for record in shared.records)
+    assert entlm == 0 and struct > 0.3
 
 
 def test_a_sentence_longer_than_a_window_is_no_trouble(
