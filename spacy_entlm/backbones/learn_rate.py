@@ -59,13 +59,13 @@ def suitable_start_pull(backbone: Optional[str]) -> float:
     return START_PULL if backbone and knows_classes(backbone) else 0.0
 
 
-def suitable_threshold(backbone: str, per_class: float) -> float:
+def suitable_threshold(backbone: str, fewest: int) -> float:
     """The least confidence of an entity (benchmarks/RESULTS.md): 0 unless the backbone
     knows classes. What is right less often than half of F1 costs F1 (Lipton et al.,
     2014), and F1 rises with the examples.
 
-    per_class (float): Examples a class, in the mean.
+    fewest (int): Examples of the class that has fewest.
     """
     if not knows_classes(backbone):
         return 0.0
-    return LEAST_CONFIDENCE if per_class < MORE_EXAMPLES else LEAST_OF_MORE
+    return LEAST_CONFIDENCE if fewest < MORE_EXAMPLES else LEAST_OF_MORE

@@ -202,8 +202,8 @@ class EntLMNER(MaskedLMNER):
             self.decoder.initialize(get_examples, self.labels)
         few_shot = getattr(self.decoder, "few_shot_calibration", UNCHANGED)
         scale, shift, _ = Calibration(*few_shot)
-        per_class = counts.total() / max(len(counts), 1)
-        least = suitable_threshold(self.label_model.backbone, per_class)
+        fewest = min(counts.values(), default=0)
+        least = suitable_threshold(self.label_model.backbone, fewest)
         self.calibration = Calibration(scale, shift, least)
         self._rehearsal_model = None
 
