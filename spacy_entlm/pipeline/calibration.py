@@ -63,6 +63,7 @@ def fit_calibration(
     from scipy.optimize import minimize  # they take time to import
     from scipy.special import log_expit
 
+    begun = before[:2]
     odds = log_odds(confidences)
     signs = numpy.where(right, 1.0, -1.0)
 
@@ -70,7 +71,6 @@ def fit_calibration(
         told = log_expit(signs * (weights[0] * odds + weights[1]))
         return float(PRIOR / 2 * ((weights - begun) ** 2).sum() - told.sum())
 
-    begun = before[:2]
     scale, shift = minimize(surprise, begun).x
     return Calibration(max(float(scale), LEAST_SCALE), float(shift), before.least)
 
