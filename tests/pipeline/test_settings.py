@@ -65,12 +65,15 @@ def test_settings_saved_with_a_pipeline_do_not_win_over_the_config(
 def test_threshold_suits_backbone_and_examples(
     bert, trained_folder, blank_nlp, make_examples, tmp_path
 ):
-    """Where it is not given: of a backbone that knows classes, more with more examples;
-    it is saved with the pipeline."""
+    """Where it is not given: of a backbone that knows the classes, more with more
+    examples; it is saved with the pipeline."""
     found = []
-    for backbone, times in ((bert, 9), (KNOWING, 1), (KNOWING, 9)):
+    given = {"PER": ["paris"]}  # does not start from what the backbone learned
+    trials = ((bert, 9, {}), (KNOWING, 9, given), (KNOWING, 1, {}), (KNOWING, 9, {}))
+    for backbone, times, words in trials:
         nlp = blank_nlp(trained_folder / backbone)
         examples = make_examples(nlp) * times
+        nlp.config["initialize"]["components"][NAME] = {"label_words": words}
         nlp.initialize(lambda: examples)  # noqa: B023
         nlp.to_disk(tmp_path / "model")
         pipe = spacy.load(tmp_path / "model").get_pipe(NAME)
@@ -79,7 +82,7 @@ def test_threshold_suits_backbone_and_examples(
         pipe.threshold = 0.0
         assert pipe.threshold == 0.0
         shutil.rmtree(tmp_path / "model")
-    assert found == [0.0, 0.2, 0.3]
+    assert found == [0.0, 0.0, 0.2, 0.3]
 
 
 def test_entities_below_the_suitable_threshold_are_none(trained, pipe):
