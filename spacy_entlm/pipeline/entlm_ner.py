@@ -180,6 +180,8 @@ class EntLMNER(MaskedLMNER):
         warn_of_unknown_labels(self.name, label_words or {}, counts, labels or added)
         path = None if label_rows is None else Path(label_rows)
         learned = read_recommended(self.label_model.backbone)
+        from ..label_words.prototypes import read_label_rows  # with PyTorch
+
         with self._initializing(nlp):
             view = self.label_model
 
@@ -204,8 +206,14 @@ class EntLMNER(MaskedLMNER):
         scale, shift, _ = Calibration(*few_shot)
         fewest = min(counts.values(), default=0)
         # With rows of other words a component is less sure (benchmarks/RESULTS.md).
-        starts = [] if path else list(learned.label_words.values())
-        is_known = all(list(chosen) in starts for chosen in words.values())
+        starts = list(learned.label_words.values())
+        own = (
+            {} if path is None else read_label_rows(path, view.network.masked_lm.width)
+        )
+        is_known = all(
+            label not in own and list(chosen) in starts
+            for label, chosen in words.items()
+        )
         least = suitable_threshold(self.label_model.backbone, fewest) if is_known else 0
         self.calibration = Calibration(scale, shift, float(least))
         self._rehearsal_model = None
