@@ -59,13 +59,11 @@ def suitable_start_pull(backbone: Optional[str]) -> float:
     return START_PULL if backbone and knows_classes(backbone) else 0.0
 
 
-def suitable_threshold(backbone: str, fewest: int) -> float:
-    """The least confidence of an entity (benchmarks/RESULTS.md): 0 unless the backbone
-    knows classes. What is right less often than half of F1 costs F1 (Lipton et al.,
-    2014), and F1 rises with the examples.
+def suitable_threshold(fewest: int) -> float:
+    """The least confidence of an entity where the backbone knows all classes
+    (benchmarks/RESULTS.md). What is right less often than half of F1 costs F1 (Lipton
+    et al., 2014), and F1 rises with the examples.
 
     fewest (int): Examples of the class that has fewest.
     """
-    if not knows_classes(backbone):
-        return 0.0
     return LEAST_CONFIDENCE if fewest < MORE_EXAMPLES else LEAST_OF_MORE

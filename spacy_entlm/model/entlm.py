@@ -1,7 +1,7 @@
 """`spacy-entlm.EntLM.v1`: a masked LM scores label words against its vocabulary."""
 
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple
 
 import numpy
 import torch
@@ -95,21 +95,24 @@ class EntLMModel(MaskedLMModel):
         *,
         learned: Optional[Recommended] = None,
         label_rows: Optional[Path] = None,
-    ) -> None:
+    ) -> Set[str]:
         """Add classes with label rows at their initial values; others stay.
 
         learned (Optional[Recommended]): What the backbone brings: a class that has the
             words of one of its classes starts from that one's row.
         label_rows (Optional[Path]): File of rows that come before all these.
+        RETURNS (Set[str]): The classes that start from a row of the backbone.
         RAISES (LabelWordError): If a class has no usable word; then none is added.
             (DataError): If a file of rows is broken, or of another backbone.
         """
         width = self.network.masked_lm.width
         rows = {} if learned is None else _learned_rows(learned, label_words, width)
+        given: Dict[str, Rows] = {}
         if label_rows is not None:
             found = read_label_rows(label_rows, width)
-            rows |= {label: Rows(row[None], None) for label, row in found.items()}
-        self.network.add_labels(label_words, rows)
+            given = {label: Rows(row[None], None) for label, row in found.items()}
+        self.network.add_labels(label_words, {**rows, **given})
+        return rows.keys() - given.keys()
 
     def fold_word(self, word: str) -> str:
         """How the backbone's tokenizer normalises a word: an uncased one folds it."""

@@ -180,8 +180,6 @@ class EntLMNER(MaskedLMNER):
         warn_of_unknown_labels(self.name, label_words or {}, counts, labels or added)
         path = None if label_rows is None else Path(label_rows)
         learned = read_recommended(self.label_model.backbone)
-        from ..label_words.prototypes import read_label_rows  # with PyTorch
-
         with self._initializing(nlp):
             view = self.label_model
 
@@ -199,23 +197,15 @@ class EntLMNER(MaskedLMNER):
             words = choose_label_words(
                 wanted, learned.label_words, search, name, recognise
             )
-            view.add_labels(words, learned=learned, label_rows=path)
+            started = view.add_labels(words, learned=learned, label_rows=path)
             self._note_labels()
             self.decoder.initialize(get_examples, self.labels)
         few_shot = getattr(self.decoder, "few_shot_calibration", UNCHANGED)
         scale, shift, _ = Calibration(*few_shot)
-        fewest = min(counts.values(), default=0)
         # With rows of other words a component is less sure (benchmarks/RESULTS.md).
-        starts = list(learned.label_words.values())
-        own = (
-            {} if path is None else read_label_rows(path, view.network.masked_lm.width)
-        )
-        is_known = all(
-            label not in own and list(chosen) in starts
-            for label, chosen in words.items()
-        )
-        least = suitable_threshold(self.label_model.backbone, fewest) if is_known else 0
-        self.calibration = Calibration(scale, shift, float(least))
+        fewest = min(counts.values(), default=0)
+        least = suitable_threshold(fewest) if started == words.keys() else 0.0
+        self.calibration = Calibration(scale, shift, least)
         self._rehearsal_model = None
 
     def _recognise(

@@ -5,11 +5,13 @@ import shutil
 import numpy
 import pytest
 import spacy
+import torch
 from confection import ConfigValidationError
 from spacy.cli.find_threshold import find_threshold
 from spacy.tokens import DocBin, Span
 
 import spacy_entlm
+from spacy_entlm.files.tensors import save_tensors
 
 NAME = "entlm_ner"
 TEXT = "Anna Smith lives in Berlin ."
@@ -83,6 +85,22 @@ def test_threshold_suits_backbone_and_examples(
         assert pipe.threshold == 0.0
         shutil.rmtree(tmp_path / "model")
     assert found == [0.0, 0.0, 0.2, 0.3]
+
+
+def test_threshold_suits_rows_that_are_given(
+    trained_folder, blank_nlp, make_examples, tmp_path
+):
+    """A file without rows, as the project has one, changes nothing; one with a row lets
+    a class start elsewhere."""
+    found = []
+    for rows in ({}, {"PER": torch.ones(32)}):
+        save_tensors(tmp_path / "rows.safetensors", rows)
+        nlp = blank_nlp(trained_folder / KNOWING)
+        given = {"label_rows": str(tmp_path / "rows.safetensors")}
+        nlp.config["initialize"]["components"][NAME] = given
+        nlp.initialize(lambda nlp=nlp: make_examples(nlp))
+        found.append(nlp.get_pipe(NAME).threshold)
+    assert found == [0.2, 0.0]
 
 
 def test_entities_below_the_suitable_threshold_are_none(trained, pipe):
