@@ -69,7 +69,7 @@ MORE_TEXT = [
     "MASK SEP CLS mask sep cls unk pad I-PER [ ] < > / s",
     " ".join(chr(i) for i in range(33, 127)),
 ]
-FAMILIES = ["bert", "roberta", "distilbert", "xlm-roberta", "modernbert"]
+FAMILIES = ["bert", "roberta", "distilbert", "xlm-roberta", "modernbert", "albert"]
 N_PIECES = 320
 MAX_PIECES = 64
 # The same without spacy-transformers (project/benchmarks/gpu.sh).
@@ -219,6 +219,11 @@ def build_lm(family, vocab):
             **SIZES, **vocab, max_position_embeddings=MAX_PIECES + first
         )
         return transformers.XLMRobertaForMaskedLM(config)
+    if family == "albert":  # its layers share their weights
+        config = transformers.AlbertConfig(
+            **SIZES, **vocab, embedding_size=16, max_position_embeddings=MAX_PIECES
+        )
+        return transformers.AlbertForMaskedLM(config)
     config = transformers.ModernBertConfig(
         **SIZES,
         **vocab,

@@ -35,12 +35,14 @@ BATCH_SIZE = 128
 # Requests a second for saturation, far more than can be read.
 FLOOD = 1000
 LONG = 120
+# For saturation: its last requests wait as long as it lasts.
+FLOOD_SECONDS = 40
 
 
 def main(
     pipeline: Path,
     texts: Path = typer.Argument(help="Plain text of any form"),
-    seconds: float = typer.Option(30.0, help="Of each part"),
+    seconds: float = typer.Option(30.0, help="Of each of the last two parts"),
     n_texts: int = typer.Option(600, help="Different texts"),
     seed: int = 0,
 ) -> None:
@@ -54,7 +56,7 @@ def main(
         print(f"alone: median {1000 * median:.1f} ms")
         offline = pipe_rate(pipeline, mixed)
         print(f"nlp.pipe: {offline:.1f} texts a second, in batches of {BATCH_SIZE}")
-        rate = asyncio.run(flood(address, mixed, int(offline * seconds)))
+        rate = asyncio.run(flood(address, mixed, int(offline * FLOOD_SECONDS)))
         print(f"server, saturated: {rate:.1f} texts a second, {rate / offline:.2f}")
         half = asyncio.run(load(address, mixed, rate / 2, seconds))
         report("half load", half, median)

@@ -1,12 +1,19 @@
-"""Requests that arrive together are read together, in the order of their arrival."""
+"""Requests that arrive together are read together, in the order in which each would
+be answered if it were alone: a long one lets short ones pass that come right after it.
+"""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Callable, List
 
 from .limits import Limits
 from .reader import Answer
+
+# Where more wait, half of them are read: whoever comes meanwhile waits for half.
+FEW = 4
+# Of the time and the size of earlier batches, with each new one.
+KEPT = 0.9
 
 
 class QueueFull(Exception):
@@ -21,12 +28,13 @@ class Late(Exception):
         self.was_read = was_read
 
 
-@dataclass(eq=False)
+@dataclass(order=True)
 class _Request:
-    texts: List[str]
+    due: float  # when it would be answered if it were alone
     arrived: float
-    answers: "asyncio.Future[List[Answer]]"
-    was_read: bool = False
+    texts: List[str] = field(compare=False)
+    answers: "asyncio.Future[List[Answer]]" = field(compare=False)
+    was_read: bool = field(default=False, compare=False)
 
 
 class Batches:
@@ -45,7 +53,8 @@ class Batches:
         self.limits = limits
         self.note_batch = note_batch
         self.n_waiting = 0  # texts
-        self._queue: asyncio.Queue[_Request] = asyncio.Queue()
+        self._seconds, self._characters = 0.0, 1.0  # of the last batches
+        self._queue: asyncio.PriorityQueue[_Request] = asyncio.PriorityQueue()
 
     async def ask(self, texts: List[str], seconds: float) -> List[Answer]:
         """Wait for the answers to texts.
@@ -56,7 +65,9 @@ class Batches:
         if self.n_waiting + len(texts) > self.limits.queue:
             raise QueueFull
         loop = asyncio.get_running_loop()
-        request = _Request(texts, loop.time(), loop.create_future())
+        now = loop.time()
+        due = now + _size(texts) * self._seconds / self._characters
+        request = _Request(due, now, texts, loop.create_future())
         self.n_waiting += len(texts)
         self._queue.put_nowait(request)
         try:
@@ -75,12 +86,15 @@ class Batches:
                 batch = await self._next_batch()
                 texts = [text for request in batch for text in request.texts]
                 self.note_batch(len(texts))
+                start = loop.time()
                 try:
                     answers = await loop.run_in_executor(thread, self.read, texts)
                 except Exception as error:  # eg of memory: the next batch may fit
                     _fail(batch, error)
                 else:
                     _answer(batch, answers)
+                self._seconds = KEPT * self._seconds + loop.time() - start
+                self._characters = KEPT * self._characters + max(1, _size(texts))
 
     async def _next_batch(self) -> List[_Request]:
         """Wait for a request, and a little for more; leave out who has given up."""
@@ -91,8 +105,10 @@ class Batches:
             rest = first.arrived + self.limits.wait - now
             if rest > 0 and self.n_waiting < self.limits.batch:
                 await asyncio.sleep(rest)
-            n_texts = self._take(first, batch)
-            while n_texts < self.limits.batch and not self._queue.empty():
+            self._queue.put_nowait(first)  # it may not be the first any more
+            n_most = min(self.limits.batch, max(FEW, self.n_waiting // 2))
+            n_texts = 0
+            while n_texts < n_most and not self._queue.empty():
                 n_texts += self._take(self._queue.get_nowait(), batch)
         return batch
 
@@ -103,6 +119,10 @@ class Batches:
         self.n_waiting -= len(request.texts)
         batch.append(request)
         return len(request.texts)
+
+
+def _size(texts: List[str]) -> int:
+    return sum(map(len, texts))
 
 
 def _answer(batch: List[_Request], answers: List[Answer]) -> None:

@@ -53,6 +53,34 @@ def test_requests_that_arrive_together_are_read_together(serve_reader, slow):
     assert waiting.n_waiting == 0
 
 
+def test_half_of_many_requests_that_wait_are_read(serve_reader, slow):
+    served = serve_reader(slow)
+    with ThreadPoolExecutor(11) as pool:
+        held_up(served, slow, pool)
+        answers = [pool.submit(ask, served, "text") for _ in range(10)]
+        wait_until(lambda: served.server.service.batches.n_waiting == 10)
+        slow.goes_on.set()
+        assert all(answer.result().status_code == 200 for answer in answers)
+    assert [len(batch) for batch in slow.batches] == [1, 5, 4, 1]
+
+
+def test_a_long_text_lets_short_ones_pass(serve_reader, slow):
+    served, waiting = serve_reader(slow), []
+    with ThreadPoolExecutor(6) as pool:
+        first = held_up(served, slow, pool)
+        time.sleep(0.1)  # so long for five characters
+        slow.goes_on.set()
+        first.result()
+        slow.has_begun.clear()
+        waiting.append(held_up(served, slow, pool))
+        for n_texts, text in enumerate(["long " * 100, *["short"] * 4], 1):
+            waiting.append(pool.submit(ask, served, text))
+            wait_until(lambda n=n_texts: served.server.service.batches.n_waiting == n)
+        slow.goes_on.set()
+        assert all(answer.result().status_code == 200 for answer in waiting)
+    assert slow.batches[2:] == [["short"] * 4, ["long " * 100]]
+
+
 def test_a_text_that_fails_is_its_own_request_s_error(serve_reader, slow):
     served = serve_reader(slow)
     with ThreadPoolExecutor(3) as pool:
