@@ -60,7 +60,7 @@ def suitable_start_pull(backbone: Optional[str]) -> float:
 
 
 def suitable_threshold(fewest: int) -> float:
-    """The least confidence of an entity where the backbone knows all classes
+    """The least confidence of an entity where the backbone knows most classes
     (benchmarks/RESULTS.md). What is right less often than half of F1 costs F1 (Lipton
     et al., 2014), and F1 rises with the examples.
 

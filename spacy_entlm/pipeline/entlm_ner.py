@@ -204,7 +204,8 @@ class EntLMNER(MaskedLMNER):
         scale, shift, _ = Calibration(*few_shot)
         # With rows of other words a component is less sure (benchmarks/RESULTS.md).
         fewest = min(counts.values(), default=0)
-        least = suitable_threshold(fewest) if started == words.keys() else 0.0
+        is_known = 2 * len(started) >= len(words)
+        least = suitable_threshold(fewest) if is_known else 0.0
         self.calibration = Calibration(scale, shift, least)
         self._rehearsal_model = None
 

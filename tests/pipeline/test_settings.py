@@ -67,11 +67,12 @@ def test_settings_saved_with_a_pipeline_do_not_win_over_the_config(
 def test_threshold_suits_backbone_and_examples(
     bert, trained_folder, blank_nlp, make_examples, tmp_path
 ):
-    """Where it is not given: of a backbone that knows the classes, more with more
+    """Where it is not given: of a backbone that knows most classes, more with more
     examples; it is saved with the pipeline."""
     found = []
-    given = {"PER": ["paris"]}  # does not start from what the backbone learned
-    trials = ((bert, 9, {}), (KNOWING, 9, given), (KNOWING, 1, {}), (KNOWING, 9, {}))
+    given = {"PER": ["paris"], "LOC": ["john"]}  # not what the backbone learned
+    one = {"PER": ["paris"]}
+    trials = ((bert, 9, {}), (KNOWING, 9, given), (KNOWING, 1, {}), (KNOWING, 9, one))
     for backbone, times, words in trials:
         nlp = blank_nlp(trained_folder / backbone)
         examples = make_examples(nlp) * times
@@ -90,10 +91,11 @@ def test_threshold_suits_backbone_and_examples(
 def test_threshold_suits_rows_that_are_given(
     trained_folder, blank_nlp, make_examples, tmp_path
 ):
-    """A file without rows, as the project has one, changes nothing; one with a row lets
-    a class start elsewhere."""
+    """A file without rows, as the project has one, changes nothing; one with rows lets
+    most classes start elsewhere."""
     found = []
-    for rows in ({}, {"PER": torch.ones(32)}):
+    for labels in ((), ("PER", "LOC")):
+        rows = {label: torch.ones(32) for label in labels}
         save_tensors(tmp_path / "rows.safetensors", rows)
         nlp = blank_nlp(trained_folder / KNOWING)
         given = {"label_rows": str(tmp_path / "rows.safetensors")}
