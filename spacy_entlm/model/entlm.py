@@ -111,7 +111,7 @@ class EntLMModel(MaskedLMModel):
         if label_rows is not None:
             found = read_label_rows(label_rows, width)
             given = {label: Rows(row[None], None) for label, row in found.items()}
-        self.network.add_labels(label_words, {**rows, **given})
+        self.network.add_labels(label_words, rows | given)
         return rows.keys() - given.keys()
 
     def fold_word(self, word: str) -> str:
