@@ -6,9 +6,13 @@
 What a model learned and what it forgot in learning are both halved: such a mean is
 often better than either (WiSE-FT: Wortsman et al., "Robust fine-tuning of zero-shot
 models", CVPR 2022).
+
+A model that learned "team" beside ORG says that at a team, but who asks for ORG alone
+means teams, too: `--below` moves the rows of broad classes towards those below them.
 """
 
 from pathlib import Path
+from typing import List
 
 import torch
 import typer
@@ -21,10 +25,23 @@ from spacy_entlm.model.windows import doc_spans
 from spacy_entlm.pretraining.folder import check_model_folder, write_model
 from spacy_entlm.pretraining.report import describe_backbone, recommendations
 
+# Broad classes, and classes that are kinds of them.
+BELOW = {
+    "PER": "politician athlete actor musician writer scientist journalist director "
+    "artist king researcher",
+    "ORG": "company team agency university school bank party band newspaper hospital",
+    "LOC": "city country region island river lake mountain water street",
+}
+
 
 @torch.no_grad()
 def main(
-    learned: str, other: str, out: Path, share: float = 0.5, overwrite: bool = False
+    learned: str,
+    other: str,
+    out: Path,
+    share: float = 0.5,
+    below: float = 0.0,
+    overwrite: bool = False,
 ) -> None:
     """Write the mean of two models as a backbone.
 
@@ -32,6 +49,7 @@ def main(
         of the mean. other (str): Another one; where it has no row of a class, the mean
         of the words' stands for it.
     out (Path): The folder to be. share (float): Of the first model.
+    below (float): Share that the mean of the classes below has in a broad class's row.
     overwrite (bool): Whether a model may be replaced.
     """
     check_model_folder(out, overwrite=overwrite)
@@ -48,12 +66,24 @@ def main(
     for key, weights in ours.masked_lm.named_parameters():  # those that are tied once
         weights.lerp_(other_weights[key], 1 - share)
     a, b = ours.label_rows, theirs.label_rows
-    rows = Rows(a.weight.lerp(b.weight, 1 - share), a.bias.lerp(b.bias, 1 - share))
+    both = [x.lerp(y, 1 - share) for x, y in ((a.weight, b.weight), (a.bias, b.bias))]
+    if below:
+        both = [broadened(part, list(words), below) for part in both]
+    rows = Rows(*both)
     names = [describe_backbone(name)["backbone"] for name in (learned, other)]
     facts = {"mean_of": dict(zip(names, (share, 1 - share)))}
     report = {**facts, **recommendations(other), LABEL_WORDS_KEY: words}
     write_model(ours.masked_lm, report, out, rows)
     print(f"Wrote {out}")
+
+
+def broadened(rows: torch.Tensor, labels: List[str], share: float) -> torch.Tensor:
+    """Rows or biases of classes, those of `BELOW` moved."""
+    moved = rows.clone()
+    for broad, kinds in BELOW.items():
+        at, those = labels.index(broad), [labels.index(kind) for kind in kinds.split()]
+        moved[at] = rows[at].lerp(rows[those].mean(0), share)
+    return moved
 
 
 if __name__ == "__main__":
