@@ -26,11 +26,16 @@ from spacy_entlm.pretraining.folder import check_model_folder, write_model
 from spacy_entlm.pretraining.report import describe_backbone, recommendations
 
 # Broad classes, and classes that are kinds of them.
-BELOW = {
+KINDS = {
     "PER": "politician athlete actor musician writer scientist journalist director "
     "artist king researcher",
     "ORG": "company team agency university school bank party band newspaper hospital",
     "LOC": "city country region island river lake mountain water street",
+}
+# Broad classes that no text was marked with: label words of their own, and kinds.
+MADE_OF = {
+    "GPE": ("state territory", "LOC country city region"),
+    "FAC": ("facility structure", "building airport street stadium museum church"),
 }
 
 
@@ -49,7 +54,8 @@ def main(
         of the mean. other (str): Another one; where it has no row of a class, the mean
         of the words' stands for it.
     out (Path): The folder to be. share (float): Of the first model.
-    below (float): Share that the mean of the classes below has in a broad class's row.
+    below (float): Share that the mean of its kinds has in a broad class's row; if there
+        is one, further broad classes are made of theirs.
     overwrite (bool): Whether a model may be replaced.
     """
     check_model_folder(out, overwrite=overwrite)
@@ -69,6 +75,7 @@ def main(
     both = [x.lerp(y, 1 - share) for x, y in ((a.weight, b.weight), (a.bias, b.bias))]
     if below:
         both = [broadened(part, list(words), below) for part in both]
+        words = {**words, **{label: made[0].split() for label, made in MADE_OF.items()}}
     rows = Rows(*both)
     names = [describe_backbone(name)["backbone"] for name in (learned, other)]
     facts = {"mean_of": dict(zip(names, (share, 1 - share)))}
@@ -78,12 +85,16 @@ def main(
 
 
 def broadened(rows: torch.Tensor, labels: List[str], share: float) -> torch.Tensor:
-    """Rows or biases of classes, those of `BELOW` moved."""
+    """Rows or biases of classes: those of `KINDS` moved, those of `MADE_OF` added."""
+
+    def mean(kinds: str) -> torch.Tensor:
+        return rows[[labels.index(kind) for kind in kinds.split()]].mean(0)
+
     moved = rows.clone()
-    for broad, kinds in BELOW.items():
-        at, those = labels.index(broad), [labels.index(kind) for kind in kinds.split()]
-        moved[at] = rows[at].lerp(rows[those].mean(0), share)
-    return moved
+    for broad, kinds in KINDS.items():
+        at = labels.index(broad)
+        moved[at] = rows[at].lerp(mean(kinds), share)
+    return torch.cat([moved, *(mean(kinds)[None] for _, kinds in MADE_OF.values())])
 
 
 if __name__ == "__main__":
