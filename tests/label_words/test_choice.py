@@ -4,8 +4,6 @@ import logging
 
 import pytest
 
-from spacy_entlm.backbones.recommended import read_recommended
-from spacy_entlm.files.tensors import load_tensors
 from spacy_entlm.label_words.choice import choose_label_words, match_class_names
 
 OWN = {"PER": ["john", "mary"], "LOC": ["paris", "china"], "ORG": ["bbc"]}
@@ -49,18 +47,6 @@ def no_names(labels):
 )
 def test_classes_are_matched_by_name(label, words):
     assert match_class_names([label], OWN).get(label) == words
-
-
-@pytest.mark.parametrize(
-    "label", ["PERSON", "ORG", "GPE", "LOC", "FAC", "PRODUCT", "EVENT", "LAW"]
-)
-def test_the_packages_backbone_knows_classes_as_spacys_pipelines_name_them(label):
-    assert match_class_names([label], read_recommended("entlm-mini").label_words)
-
-
-def test_the_packages_backbone_brings_a_row_of_each_class():
-    ours = read_recommended("entlm-mini")
-    assert len(load_tensors(ours.label_rows)["rows"]) == len(ours.label_words)
 
 
 def test_a_class_without_own_words_is_not_known():
