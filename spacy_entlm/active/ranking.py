@@ -9,7 +9,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..corpus.docs import unannotated
-from ..training.adaptation import only_entlm
+from ..training.check import only_entlm
 from .signals import class_weights, density, directions, read_signals
 
 # Shares of what a text is chosen for: doubt, expected entities of rare classes, and

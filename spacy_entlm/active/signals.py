@@ -13,7 +13,7 @@ from ..decoding.types import LabelScores
 from ..model.precision import has_fast_bfloat16
 from ..model.types import PieceFeatures
 from ..pipeline.examples import untrained_before
-from ..training.adaptation import only_entlm
+from ..training.check import only_entlm
 
 # Texts that are read at once: features of all their words are held.
 GROUP = 512

@@ -87,7 +87,7 @@ def learn_names_cli(
     given = dict(locals())  # which the function calls the same
     from spacy.cli._util import setup_gpu
 
-    from ..pretraining.names import learn_names
+    from ..training.names import learn_names
 
     setup_gpu(given.pop("gpu_id"), silent=True)
     # Half precision may be many times slower on a CPU.

@@ -137,42 +137,23 @@ class MaskedLMNER(TrainablePipe):
     def predict(self, docs: Iterable[Doc]) -> List[DocEntities]:
         """Find the entities of Docs, one result each; they are not changed.
         RAISES (ValueError): If the component was neither trained nor loaded."""
-        (found,) = self.predict_with(docs, [0.0])
-        return found
-
-    def predict_with(
-        self, docs: Iterable[Doc], shifts: List[float]
-    ) -> List[List[DocEntities]]:
-        """As `predict`, for several values of the label bias; Docs are read once.
-
-        shifts (List[float]): What is added to the component's `label_bias`.
-        RETURNS: The entities of all Docs, for each of these.
-        """
         docs = list(docs)
         starts = accumulate(map(len, docs), initial=0)
-        found: List[List[DocEntities]] = [[] for _ in shifts]
+        found: List[DocEntities] = []
         for _, pairs in groupby(zip(docs, starts), lambda pair: pair[1] // MOST_WORDS):
             group = [doc for doc, _ in pairs]
-            pieces = self._read_words(group)
-            for entities, shift in zip(found, shifts):
-                entities += self.decoder(self._score_words(pieces, shift), group)
+            found += self.decoder(self.score_words(group), group)
         return found
 
     def score_words(self, docs: List[Doc]) -> LabelScores:
         """What the decoder gets to see of all words of some Docs.
         RAISES (ValueError): If the component was neither trained nor loaded."""
-        return self._score_words(self._read_words(docs))
-
-    def _read_words(self, docs: List[Doc]) -> PieceFeatures:
         if not self.is_initialized:
             raise ValueError(Errors.E109.format(name=self.name))
-        return self.model.predict(docs)
-
-    def _score_words(self, pieces: PieceFeatures, shift: float = 0.0) -> LabelScores:
         model: LabelModel = self.label_model
         return model.score(
-            pieces,
-            label_bias=self.cfg.get("label_bias", 0.0) + shift,
+            self.model.predict(docs),
+            label_bias=self.cfg.get("label_bias", 0.0),
             need_probs=self.decoder.needs_probs,
             probability_floor=getattr(self.decoder, "probability_floor", 0.0),
         )

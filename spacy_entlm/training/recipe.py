@@ -1,6 +1,5 @@
 """The training recipe of the paper in one call, for a notebook."""
 
-import logging
 from copy import deepcopy
 from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
 
@@ -12,7 +11,7 @@ from thinc.api import fix_random_seed
 from ..corpus.docs import unannotated
 from ..pipeline.optimizer import suit_optimizer
 from ..pipeline.requirements import add_requirement
-from .adaptation import adapt
+from .adaptation import adapt_network, draw_texts
 from .check import (
     ENTLM_FACTORY,
     FACTORIES,
@@ -25,8 +24,8 @@ from .fit import Callback, few_shot_settings, fit
 from .several import train_again
 from .weights import mix
 
-logger = logging.getLogger("spacy.entlm")
-
+# Of which the mean is taken where minutes go by anyway, since plain text is read.
+TRAININGS = 3
 # What a trained component knows counts as much as so many new examples.
 EXAMPLES_OF_BEFORE = 2
 # Of the rate that suits a training: what suits single updates after it.
@@ -44,7 +43,7 @@ def train(
     batch_size: int = 4,
     learn_rate: Optional[float] = None,
     seed: int = 0,
-    trainings: int = 1,
+    trainings: Optional[int] = None,
     callback: Optional[Callback] = None,
     unlabeled: Optional[Iterable[Union[str, Doc]]] = None,
     share: Optional[float] = None,
@@ -65,14 +64,14 @@ def train(
     learn_rate (Optional[float]): Of the first step; it falls linearly to zero. None:
         what suits the backbone, and where a component so goes on half of it.
     seed (int): Of the order of the examples and of dropout.
-    trainings (int): How many, of which the weights become the mean, each with the next
-        seed. Three bring 0.8 F1. Losses are those of the first.
+    trainings (Optional[int]): How many, of which the weights become the mean, each with
+        the next seed; None: one, with plain text three. Losses are those of the first.
     callback (Optional[Callable]): Called after each epoch with its number, from 1,
         and the mean loss of each component.
-    unlabeled (Optional[Iterable]): Plain text of the field: an `entlm_ner`, then the
-        only one, goes on with what two trainings agree on in it, and with the examples.
-        Of more than 4,000 texts as many are drawn. A Doc's entities are those of a
-        list of names. This takes minutes; losses are those of the first training.
+    unlabeled (Optional[Iterable]): Plain text of the field, which the backbone of an
+        `entlm_ner`, then the only component that is trained, reads before: half of its
+        weights become those that guess hidden pieces of it. Of more than 4,000 texts as
+        many are drawn. This takes minutes.
     share (Optional[float]): Where a component goes on: its weights become the mean of
         those that it gets and those that it had, so that it forgets less. The share of
         the new ones; None: n / (n + 2) for n examples; 1: all, and a whole training.
@@ -82,15 +81,10 @@ def train(
     data = [to_example(nlp, annotated) for annotated in examples]
     if not data:
         raise ValueError("There is nothing to train on: no examples were given")
-    for setting, value in (
-        ("epochs", epochs),
-        ("batch_size", batch_size),
-        ("trainings", trainings),
-    ):
-        if value is not None and value < 1:
-            raise ValueError(f"{setting} must be at least 1, not {value}")
-    if share is not None and not 0.0 < share <= 1.0:
-        raise ValueError(f"share must be above 0 and at most 1, not {share}")
+    _check_settings(epochs, batch_size, trainings, share)
+    if trainings is None:
+        trainings = 1 if unlabeled is None else TRAININGS
+    texts = None if unlabeled is None else draw_texts(unlabeled, seed)
     fix_random_seed(seed)
     known = trained_names(nlp)
     n_labels = {name: len(_network(nlp, name).label_rows) for name in known}
@@ -99,7 +93,9 @@ def train(
     if share == 1:  # all anew: nothing is kept
         known = []
     before = {name: deepcopy(_network(nlp, name)) for name in known}
-    start = None if unlabeled is None else deepcopy(only_entlm(nlp).label_model.network)
+    if texts is not None:
+        adapt_network(only_entlm(nlp).label_model.network, texts, seed)
+        fix_random_seed(seed)
     first: Any = nlp.get_pipe(names[0])
     backbone = first.label_model.backbone
     settings = few_shot_settings(
@@ -119,20 +115,31 @@ def train(
         starts = {name: deepcopy(_network(nlp, name)) for name in names}
     history = fit(nlp, names, data, settings)
     train_again(nlp, data, settings, starts, trainings)
-    result = None
-    if unlabeled is not None:
-        result = adapt(nlp, data, unlabeled, settings, start)
     if share is None:
         share = len(data) / (len(data) + EXAMPLES_OF_BEFORE)
     for name, network in before.items():
         mix(_network(nlp, name), network, share)
     for name in names:
         warn_if_nothing_learned(nlp, name, data, settings.learn_rate)
-    if result is not None:
-        log = logger.info if result.taken else logger.warning
-        log("[%s] %s", names[0], ". ".join(result.lines()))
     suit_optimizer(nlp, backbone, GENTLE_RATE)
     return history
+
+
+def _check_settings(
+    epochs: Optional[int],
+    batch_size: int,
+    trainings: Optional[int],
+    share: Optional[float],
+) -> None:
+    for setting, value in (
+        ("epochs", epochs),
+        ("batch_size", batch_size),
+        ("trainings", trainings),
+    ):
+        if value is not None and value < 1:
+            raise ValueError(f"{setting} must be at least 1, not {value}")
+    if share is not None and not 0.0 < share <= 1.0:
+        raise ValueError(f"share must be above 0 and at most 1, not {share}")
 
 
 def _network(nlp: Language, name: str) -> Any:

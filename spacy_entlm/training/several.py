@@ -10,6 +10,7 @@ from spacy.training import Example
 from thinc.api import fix_random_seed
 
 from ..backbones.recommended import read_recommended
+from .adaptation import adapt_network
 from .check import only_entlm
 from .fit import FitSettings, few_shot_settings, fit
 from .weights import mix
@@ -20,23 +21,36 @@ def average_trained(
     examples: List[Example],
     *,
     trainings: int,
+    texts: Optional[List[str]] = None,
     learn_rate: Optional[float] = None,
     seed: int = 0,
 ) -> None:
     """Train a pipeline that was trained on examples several times in all, and let its
-    weights be the mean.
+    weights be the mean. If that fails, or is interrupted, it is what it was.
 
-    trainings (int): How many, with the one that it had.
+    trainings (int): How many, with the one that it had; with texts all are new.
+    texts (Optional[List[str]]): Plain text that the backbone reads before.
     learn_rate (Optional[float]): Of the trainings; None: what suits the backbone.
-    seed (int): Of the training that it had.
+    seed (int): Of the first training, and of what is done with the texts.
     RAISES (BackboneError): If its backbone cannot be loaded.
     """
     pipe = only_entlm(nlp)
     settings = few_shot_settings(
         len(examples), pipe.label_model.backbone, learn_rate=learn_rate, seed=seed
     )
-    starts = {pipe.name: untrained_network(pipe)}
-    train_again(nlp, examples, settings, starts, trainings)
+    start = untrained_network(pipe)
+    network = pipe.label_model.network
+    before = deepcopy(network)
+    try:
+        if texts is not None:
+            adapt_network(start, texts, seed)
+            mix(network, start, 0.0)
+            fix_random_seed(seed)
+            fit(nlp, [pipe.name], examples, settings)
+        train_again(nlp, examples, settings, {pipe.name: start}, trainings)
+    except BaseException:
+        mix(network, before, 0.0)
+        raise
 
 
 def train_again(

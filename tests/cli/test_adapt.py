@@ -40,8 +40,8 @@ def adapt(trained_folder, make_examples, tmp_path, monkeypatch):
 
 def test_a_pipeline_learns_text_and_is_written(adapt, trained, tmp_path):
     output = adapt("--learn-rate", "0.01")
-    assert "Read 16 texts: two trainings agree to" in output
-    assert "Learned from" in output and "Wrote out" in output
+    assert "The backbone reads 16 texts" in output
+    assert "The mean of 3 trainings on" in output and "Wrote out" in output
     nlp = spacy.load("out")
     assert nlp.pipe_names == trained.pipe_names
     assert [path.name for path in tmp_path.iterdir() if path.name[0] == "."] == []
@@ -51,22 +51,7 @@ def test_a_folder_of_data_has_its_unlabeled_text(adapt, tmp_path):
     (tmp_path / "data").mkdir()
     with lzma.open("data/unlabeled.txt.xz", "wt") as file_:
         file_.write("\n".join(TEXTS[:5]))
-    output = adapt(text="data")
-    assert "Read 5 texts" in output
-    # The tiny model wants a higher rate than the rule gives: the trainings disagree.
-    assert "The pipeline stays as it is" in output
-    assert spacy.load("out").pipe_names
-
-
-def test_a_marked_text_takes_the_place_of_the_text(adapt):
-    nlp = spacy.blank("xx")
-    DocBin(docs=[nlp.make_doc(text) for text in TEXTS[:3]]).to_disk("listed.spacy")
-    assert "Read 3 texts" in adapt("--listed", "listed.spacy")
-
-
-def test_without_a_list_the_marked_text_is_empty(adapt, tmp_path):
-    (tmp_path / "listed.spacy").write_bytes(b"")
-    assert "Read 16 texts" in adapt("--listed", "listed.spacy")
+    assert "reads 5 texts" in adapt("--max-texts", 9, text="data")
 
 
 def test_recipe_of_examples_leaves_the_pipeline(adapt, trained_folder):
@@ -101,8 +86,6 @@ def test_recipe_of_several_trainings_reads_no_text(adapt, trained):
         ([], {"text": "."}, "has no unlabeled.*: full wants plain text"),
         ([], {"pipeline": "."}, "is no trained pipeline: it has no config.cfg"),
         ([], {"out": "texts.txt"}, "texts.txt: is a file"),
-        (["--listed", "texts.txt"], {}, "no DocBin, or a damaged one"),
-        (["--listed", "train.spacy"], {"text": "nowhere"}, "nowhere: no such file"),
         (["--examples", "none.spacy"], {}, "none.spacy: holds no examples"),
     ],
 )

@@ -136,17 +136,6 @@ def test_label_bias_finds_more_or_less(trained, pipe):
     assert n_words[-1000.0] == 0 < n_words[0.0] < n_words[1000.0] == 10
 
 
-def test_predictions_at_several_biases_are_those_with_each(trained, pipe, texts):
-    docs = [trained.make_doc(text) for text in texts]
-    together = pipe.predict_with(docs, [0.0, 5.0])
-    for shift, found in zip([0.0, 5.0], together):
-        pipe.cfg["label_bias"] = shift
-        for one, other in zip(found, pipe.predict(docs), strict=True):
-            assert one.spans.tolist() == other.spans.tolist()
-            assert one.confidences.tolist() == other.confidences.tolist()
-    assert sum(map(len, (x.spans for x in together[1]))) > 0
-
-
 def test_label_bias_can_be_set_when_loading(trained_folder):
     assert len(load(trained_folder, label_bias=-1000.0)(TEXT).ents) == 0
 

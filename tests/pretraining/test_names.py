@@ -15,8 +15,8 @@ from spacy_entlm.backbones.recommended import LABEL_ROWS_FILE, read_recommended
 from spacy_entlm.files.errors import DataError
 from spacy_entlm.label_words.rows import Rows
 from spacy_entlm.model.network import read_learned_rows, save_rows
-from spacy_entlm.pretraining import names as names_module
-from spacy_entlm.pretraining.names import learn_names
+from spacy_entlm.training import names as names_module
+from spacy_entlm.training.names import learn_names
 
 NAMES = [{"name": "Anna", "label": "PER"}, {"name": "Berlin", "label": "LOC"}]
 

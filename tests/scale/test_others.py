@@ -13,8 +13,6 @@ from spacy_entlm.label_words.lm_counts import count_predictions
 from spacy_entlm.model.entlm import load_reader
 from spacy_entlm.scale import counts
 from spacy_entlm.scale.engines import Engine
-from spacy_entlm.scale.labelling import read_with
-from spacy_entlm.training.adaptation import read_docs
 
 
 def run(*args):
@@ -90,11 +88,3 @@ def test_search_with_ray_finds_the_same_words(bert, docs, tmp_path):
         for engine in ("local", "ray")
     ]
     assert reports[0] == reports[1]
-
-
-def test_workers_say_of_a_text_what_a_training_says(trained, texts):
-    docs = [trained.make_doc(text) for text in texts]
-    trained.batch_size = 4
-    here = read_docs(trained, "entlm_ner", docs)
-    assert read_with(Engine(), trained, "entlm_ner", docs) == here
-    assert any(reading.found for reading in here)

@@ -1,21 +1,22 @@
-"""Plain text: what two trainings on the same examples agree on is learned, too."""
+"""Plain text: the backbone reads it before it is trained on the examples."""
 
-import logging
 
 import pytest
 import spacy
 import torch
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 
 import spacy_entlm
-from spacy_entlm.training import adaptation
-from spacy_entlm.training.adaptation import MIN_ENTITIES, adapt_trained
+from spacy_entlm.training import adaptation, recipe, several
+from spacy_entlm.training.adaptation import adapt_network, draw_texts
+from spacy_entlm.training.several import average_trained
 
 NAME = "entlm_ner"
-PEOPLE = ["Anna", "John", "Mary", "Peter"]
-PLACES = ["Berlin", "Paris", "London", "Rome"]
-TEXTS = [f"{who} left {place} ." for who in PEOPLE for place in PLACES]
-NOISE = ["green house", "blue words", "street river"]
+TEXTS = [
+    f"{who} left {place} ."
+    for who in ("Anna", "John", "Mary", "Peter")
+    for place in ("Berlin", "Paris", "London", "Rome")
+]
 
 
 @pytest.fixture
@@ -23,40 +24,62 @@ def nlp(bert, blank_nlp):
     return blank_nlp(bert)
 
 
+@pytest.fixture
+def shift(monkeypatch):
+    """In place of reading 1 is added to each weight. What was read is in `shift`."""
+    seen = []
+
+    @torch.no_grad()
+    def read(masked_lm, texts, seed):
+        seen.append((list(texts), seed))
+        for parameter in masked_lm.parameters():
+            parameter.add_(1.0)
+
+    monkeypatch.setattr(adaptation, "guess_hidden", read)
+    return seen
+
+
 def same(one, other):
     return all(torch.equal(one[name], other[name]) for name in one)
 
 
-@pytest.fixture
-def plain(bert, blank_nlp, fit, weights_of):
-    """The weights that the examples alone give."""
-    nlp = blank_nlp(bert)
-    fit(nlp)
-    return weights_of(nlp)
-
-
-def test_text_is_learned(nlp, plain, fit, entities, caplog, weights_of):
-    with caplog.at_level(logging.INFO, logger="spacy.entlm"):
-        history = fit(nlp, unlabeled=TEXTS)
-    assert len(history[NAME]) == 30  # of the training on the examples
-    assert not same(weights_of(nlp), plain)
-    assert "Read 16 texts: two trainings agree" in caplog.text
-    assert entities(nlp("Mary left Rome ."))[1:] == [(10, 14, "LOC")]
-
-
-def test_a_text_counts_once_and_a_blank_one_not(nlp, fit, caplog):
-    with caplog.at_level(logging.INFO, logger="spacy.entlm"):
-        fit(nlp, unlabeled=iter([*TEXTS, *TEXTS, "", "  "]))
-    assert "Read 16 texts" in caplog.text
-
-
-def test_where_trainings_hardly_agree_the_pipeline_stays(
-    nlp, plain, fit, caplog, weights_of
+def test_examples_are_learned_after_the_text(
+    nlp, fit, entities, weights_of, blank_nlp, bert
 ):
-    fit(nlp, unlabeled=NOISE)
-    assert same(weights_of(nlp), plain)
-    assert f"{MIN_ENTITIES} entities are wanted" in caplog.text
-    assert caplog.records[-1].levelno == logging.WARNING
+    history = fit(nlp, unlabeled=TEXTS)
+    assert len(history[NAME]) == 30  # of the first training
+    assert entities(nlp("Mary left Rome ."))[1:] == [(10, 14, "LOC")]
+    plain = blank_nlp(bert)
+    fit(plain, trainings=3)
+    assert not same(weights_of(nlp), weights_of(plain))
+
+
+def test_half_of_the_weights_are_those_that_read(trained, shift, weights_of):
+    network = trained.get_pipe(NAME).label_model.network
+    before = weights_of(trained)
+    adapt_network(network, TEXTS, 4)
+    assert shift == [(TEXTS, 4)]
+    for name, tensor in weights_of(trained).items():
+        added = 0.5 if name.startswith("masked_lm.") else 0.0
+        if tensor.is_floating_point():
+            torch.testing.assert_close(tensor, before[name] + added, msg=name)
+
+
+def test_three_trainings_begin_there_and_one_if_so_wanted(
+    bert, blank_nlp, fit, shift, monkeypatch, weights_of
+):
+    begun = []
+    for module in (recipe, several):
+
+        def note(nlp, *args, original=module.fit):
+            begun.append(weights_of(nlp))
+            return original(nlp, *args)
+
+        monkeypatch.setattr(module, "fit", note)
+    fit(blank_nlp(bert), unlabeled=TEXTS)
+    assert len(begun) == 3 and same(begun[0], begun[1]) and same(begun[0], begun[2])
+    fit(blank_nlp(bert), unlabeled=TEXTS, trainings=1)
+    assert len(begun) == 4 and same(begun[0], begun[3])
 
 
 def test_text_and_a_seed_repeat(bert, blank_nlp, fit, weights_of):
@@ -68,34 +91,36 @@ def test_text_and_a_seed_repeat(bert, blank_nlp, fit, weights_of):
     assert same(*runs)
 
 
-@pytest.mark.parametrize("call", [1, 2])
-def test_an_interrupted_adaptation_leaves_the_first_training(
-    nlp, plain, fit, monkeypatch, call, weights_of
+def test_a_loaded_pipeline_is_trained_anew(
+    bert, blank_nlp, fit, make_examples, weights_of
 ):
-    """In the second training, and in that on the text."""
-    calls = []
-    original = adaptation.fit
+    """With what `train` gives from the same text."""
+    nlp, other = blank_nlp(bert), blank_nlp(bert)
+    texts = draw_texts(TEXTS, seed=2)
+    fit(nlp, unlabeled=TEXTS, seed=2, epochs=20, learn_rate=0.01)
+    fit(other, seed=7)
+    examples = make_examples(other)
+    average_trained(other, examples, trainings=3, texts=texts, learn_rate=0.01, seed=2)
+    assert same(weights_of(nlp), weights_of(other))
 
-    def stop(*args, **kwargs):
-        calls.append(original(*args, **kwargs))
-        if len(calls) == call:
-            raise KeyboardInterrupt
 
-    monkeypatch.setattr(adaptation, "fit", stop)
+@pytest.mark.parametrize("call", [1, 2, 3])
+def test_what_is_interrupted_leaves_the_pipeline(
+    trained, make_examples, monkeypatch, call, weights_of
+):
+    """While the backbone reads, and in two of the trainings."""
+    before, calls = weights_of(trained), []
+    for module, name in ((adaptation, "guess_hidden"), (several, "fit")):
+
+        def stop(*args, original=getattr(module, name)):
+            calls.append(original(*args))
+            if len(calls) == call:
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(module, name, stop)
     with pytest.raises(KeyboardInterrupt):
-        fit(nlp, unlabeled=TEXTS)
-    assert same(weights_of(nlp), plain)
-
-
-def test_a_loaded_pipeline_learns_text_with_its_backbone(
-    trained, make_examples, weights_of
-):
-    before = weights_of(trained)
-    examples = make_examples(trained)
-    result = adapt_trained(trained, examples, TEXTS, max_texts=14, learn_rate=1e-2)
-    assert result.n_texts == 14
-    assert result.taken and not same(weights_of(trained), before)
-    assert set(result.entities) <= {"PER", "LOC", "ORG"}
+        average_trained(trained, make_examples(trained), trainings=3, texts=TEXTS)
+    assert same(weights_of(trained), before)
 
 
 def test_a_loaded_pipeline_without_its_backbone_says_so(
@@ -105,7 +130,7 @@ def test_a_loaded_pipeline_without_its_backbone_says_so(
     config = trained.get_pipe(NAME).label_model.config
     monkeypatch.setattr(config, "name", "nowhere/to-be-found")
     with pytest.raises(ValueError, match="nowhere/to-be-found"):
-        adapt_trained(trained, make_examples(trained), TEXTS)
+        average_trained(trained, make_examples(trained), trainings=3, texts=TEXTS)
     assert same(weights_of(trained), before)
 
 
@@ -118,57 +143,23 @@ def test_one_component_is_wanted(bert, annotated, factories):
         spacy_entlm.train(nlp, annotated, unlabeled=TEXTS)
 
 
-# What counts as agreed
+# Which texts are read
 
 
-def marked(ents=()):
-    doc = Doc(spacy.blank("xx").vocab, words=["Anna", "saw", "Bern", "and", "Rome"])
-    doc.set_ents([Span(doc, *ent) for ent in ents])
-    return doc
+def test_a_text_counts_once_and_a_blank_one_not():
+    doc = Doc(spacy.blank("xx").vocab, words=["Anna", "left"], spaces=[True, False])
+    drawn = draw_texts(iter(["b", "  ", "b", "", "Anna left", doc]), seed=1)
+    assert sorted(drawn) == ["Anna left", "b"]
 
 
-ANNA, BERN, ROME = (0, 1, "PER"), (2, 3, "LOC"), (4, 5, "LOC")
+def test_of_many_some_are_drawn_by_the_seed():
+    one, again, other = (draw_texts(TEXTS, seed, 5) for seed in (1, 1, 2))
+    assert one == again != other
+    assert len(set(one)) == 5 and set(one) < set(TEXTS)
 
 
-def said(found, doubted=()):
-    return adaptation.Reading(found, {**found, **dict.fromkeys(doubted, 0.5)})
-
-
-def learn(one, other, listed=(), doubted=()):
-    readings = [said(one)], [said(other, doubted)]
-    result, examples = adaptation._agree([marked(listed)], *readings, seed=1)
-    return result, [example.get_aligned_ner() for example in examples]
-
-
-def test_what_both_are_sure_of_is_learned_and_what_one_says_left_open():
-    result, tags = learn({ANNA: 0.9, BERN: 0.9}, {ANNA: 0.5, ROME: 0.9})
-    assert tags == [["U-PER", "O", None, "O", None]]
-    assert result.entities == {"PER": 1}
-    assert result.agreement == 0.5
-
-
-def test_what_neither_is_sure_of_is_left_open():
-    assert learn({ANNA: 0.6, BERN: 0.9}, {ANNA: 0.5, BERN: 0.9})[1] == [
-        [None, "O", "U-LOC", "O", "O"]
-    ]
-
-
-def test_what_one_doubts_is_left_open():
-    assert learn({ANNA: 0.9}, {ANNA: 0.9}, doubted=[(3, 5, "PER")])[1] == [
-        ["U-PER", "O", "O", None, None]
-    ]
-
-
-def test_a_list_makes_two_of_one():
-    """But no entity of its own: names in a list are often something else."""
-    _, tags = learn({ANNA: 0.9, BERN: 0.4}, {}, listed=[ANNA, BERN, ROME])
-    assert tags == [["U-PER", "O", None, "O", "O"]]
-
-
-def test_texts_without_an_agreed_entity_are_learned_if_nothing_is_open():
-    docs = [marked() for _ in range(9)]
-    one = [said(found) for found in [{ANNA: 0.9}] * 6 + [{}, {}, {BERN: 0.9}]]
-    other = [said(found) for found in [{ANNA: 0.9}] * 6 + [{}, {}, {}]]
-    result, examples = adaptation._agree(docs, one, other, seed=1)
-    assert result.n_learned == len(examples) == 8
-    assert not result.taken  # six entities are too few
+@pytest.mark.parametrize("texts", [[], ["", " "]])
+def test_no_text_is_told_before_anything_is_trained(nlp, fit, texts):
+    with pytest.raises(ValueError, match="no text to learn from"):
+        fit(nlp, unlabeled=texts)
+    assert not nlp.get_pipe(NAME).is_initialized

@@ -19,11 +19,16 @@ from ..files.errors import DataError
 from ..lexicon.match import LexiconMatcher, annotate
 from ..lexicon.readers import read_lexicon
 from ..model.base import get_label_model
-from ..training.check import ENTLM_FACTORY
-from ..training.recipe import train
-from .folder import check_model_folder, write_model
-from .pieces import find_texts
-from .report import describe_backbone, describe_files, recommendations, versions
+from ..pretraining.folder import check_model_folder, write_model
+from ..pretraining.pieces import find_texts
+from ..pretraining.report import (
+    describe_backbone,
+    describe_files,
+    recommendations,
+    versions,
+)
+from .check import ENTLM_FACTORY
+from .recipe import train
 
 BATCH_SIZE = 32
 # Sentences that are kept to measure what was learned, at most a third of them.
