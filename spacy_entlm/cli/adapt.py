@@ -17,6 +17,8 @@ from ..files.text import find_part
 from ._options import GPU_ID, OVERWRITE, arg, command, opt
 from ._util import echo
 
+# Of converted data, in this order.
+CORPUS_FILES = ("distant.spacy", "train.spacy")
 EXAMPLES, MEAN, FULL = RECIPES = ("examples", "mean", "full")
 
 
@@ -26,6 +28,9 @@ def adapt_cli(
     text: Path = arg("TEXT", "Plain text, or a folder with unlabeled.*"),
     out: Path = arg("OUT", "Folder for the adapted pipeline"),
     examples: Path = opt(..., "The .spacy file that the pipeline was trained on"),
+    corpus: Optional[Path] = opt(
+        None, "Converted data, read where a folder has no unlabeled.*"
+    ),
     recipe: str = opt(
         FULL, f"{FULL}; {MEAN}: no text; {EXAMPLES}: OUT is the pipeline as it is"
     ),
@@ -68,7 +73,7 @@ def adapt_cli(
 
     texts = None
     if recipe == FULL:
-        texts = draw_texts(_read_texts(text), seed, max_texts)
+        texts = draw_texts(_read_texts(text, corpus), seed, max_texts)
         echo(f"The backbone reads {len(texts):,} texts")
     pairs = [Example(unannotated(doc), doc) for doc in gold]
     average_trained(
@@ -92,13 +97,15 @@ def _read_rate(value: str) -> Optional[float]:
     return rate
 
 
-def _read_texts(text: Path) -> List[str]:
+def _read_texts(text: Path, corpus: Optional[Path]) -> List[str]:
     if text.is_dir():
-        found = find_part(text, "unlabeled", TEXT_EXTENSIONS)
+        own = [corpus / name for name in CORPUS_FILES] if corpus else []
+        parts = [find_part(text, "unlabeled", TEXT_EXTENSIONS), *own]
+        found = next((path for path in parts if path and path.is_file()), None)
         if found is None:
             raise DataError(f"has no unlabeled.*: {FULL} wants plain text", path=text)
         text = found
     check_text_files([text])
-    if not (texts := [line for line in read_texts([text]) if line.strip()]):
+    if not (texts := list(read_texts([text]))):
         raise DataError("holds no text", path=text)
     return texts

@@ -6,6 +6,7 @@ from tqdm import tqdm
 
 from ..backbones.learn_rate import learn_rate_for_width
 from ..backbones.masked_lm import MaskedLM
+from ..model.precision import has_fast_bfloat16
 from .batches import PackedSequences
 from .checkpoint import State, make_optimizer
 from .loop import Training
@@ -20,6 +21,7 @@ GENTLE_RATE = 1 / 3
 
 def guess_hidden(masked_lm: MaskedLM, texts: Iterable[str], seed: int) -> None:
     """Let a masked LM guess hidden pieces of a field's text; its weights are changed.
+    Products are in bfloat16 where the processor has it, which takes half of the time.
 
     masked_lm (MaskedLM): In float32.
     texts (Iterable[str]): Plain text; what holds no piece is left out.
@@ -28,11 +30,13 @@ def guess_hidden(masked_lm: MaskedLM, texts: Iterable[str], seed: int) -> None:
     """
     pieces = split_text(texts, masked_lm, held_out=0.0)
     length = min(DEFAULT_LENGTH, masked_lm.max_pieces)
+    on_cpu = masked_lm.decoder.weight.device.type == "cpu"
     settings = Settings(
         epochs=EPOCHS,
         batch_size=BATCH_SIZE,
         learn_rate=GENTLE_RATE * learn_rate_for_width(masked_lm.width),
         seed=seed,
+        precision="bfloat16" if on_cpu and has_fast_bfloat16() else "float32",
     )
     around = masked_lm.special_pieces()
     sequences = PackedSequences(pieces.train, length, *around, seed)

@@ -54,6 +54,27 @@ def test_a_folder_of_data_has_its_unlabeled_text(adapt, tmp_path):
     assert "reads 5 texts" in adapt("--max-texts", 9, text="data")
 
 
+@pytest.mark.parametrize(
+    "parts, n_texts",
+    [(["distant", "train"], 2), (["train"], 3), (["unlabeled", "distant"], 5)],
+)
+def test_without_unlabeled_text_the_converted_data_is_read(
+    adapt, tmp_path, parts, n_texts
+):
+    data, corpus = tmp_path / "data", tmp_path / "corpus"
+    data.mkdir()
+    corpus.mkdir()
+    nlp = spacy.blank("xx")
+    for name, number in (("distant", 2), ("train", 3)):
+        if name in parts:
+            docs = list(map(nlp.make_doc, TEXTS[:number]))
+            DocBin(docs=docs).to_disk(corpus / f"{name}.spacy")
+    if "unlabeled" in parts:
+        (data / "unlabeled.txt").write_text("\n".join(TEXTS[:5]))
+    output = adapt("--corpus", "corpus", text="data")
+    assert f"reads {n_texts} texts" in output
+
+
 def test_recipe_of_examples_leaves_the_pipeline(adapt, trained_folder):
     output = adapt("--recipe", "examples", out=trained_folder)
     assert "stays what its examples made of it" in output
