@@ -5,6 +5,7 @@ import torch
 
 from spacy_entlm.backbones.loading import load_masked_lm
 from spacy_entlm.files.errors import DataError
+from spacy_entlm.pretraining import field
 from spacy_entlm.pretraining.evaluation import evaluate
 from spacy_entlm.pretraining.field import guess_hidden
 
@@ -34,6 +35,21 @@ def test_a_seed_repeats_and_random_numbers_outside_stay(bert, lines):
         guess_hidden(masked_lm, iter(lines), seed)
     assert torch.equal(torch.rand(3), expected)
     assert same(models[0], models[1]) and not same(models[0], models[2])
+
+
+@pytest.mark.parametrize("most, expected", [(500, range(20, 60)), (2, [2])])
+def test_long_texts_are_read_in_part(masked_lm, lines, monkeypatch, most, expected):
+    steps = []
+
+    class Spy(field.Training):
+        def _update(self, step, *args):
+            steps.append(step)
+            return super()._update(step, *args)
+
+    monkeypatch.setattr(field, "Training", Spy)
+    monkeypatch.setattr(field, "MOST_STEPS", most)
+    guess_hidden(masked_lm, lines * 20, seed=1)
+    assert len(steps) in expected
 
 
 def test_less_than_a_sequence_is_enough_and_nothing_is_not(masked_lm):
