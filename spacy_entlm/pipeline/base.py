@@ -148,15 +148,19 @@ class MaskedLMNER(TrainablePipe):
     def score_words(self, docs: List[Doc]) -> LabelScores:
         """What the decoder gets to see of all words of some Docs.
         RAISES (ValueError): If the component was neither trained nor loaded."""
-        if not self.is_initialized:
-            raise ValueError(Errors.E109.format(name=self.name))
+        pieces = self._read_words(docs)
         model: LabelModel = self.label_model
         return model.score(
-            self.model.predict(docs),
+            pieces,
             label_bias=self.cfg.get("label_bias", 0.0),
             need_probs=self.decoder.needs_probs,
             probability_floor=getattr(self.decoder, "probability_floor", 0.0),
         )
+
+    def _read_words(self, docs: List[Doc]) -> PieceFeatures:
+        if not self.is_initialized:
+            raise ValueError(Errors.E109.format(name=self.name))
+        return self.model.predict(docs)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Annotate a stream of Docs, in its order.

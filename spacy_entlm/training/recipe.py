@@ -93,11 +93,11 @@ def train(
     if share == 1:  # all anew: nothing is kept
         known = []
     before = {name: deepcopy(_network(nlp, name)) for name in known}
+    first: Any = nlp.get_pipe(names[0])
+    backbone = first.label_model.backbone
     if texts is not None:
         adapt_network(only_entlm(nlp).label_model.network, texts, seed)
         fix_random_seed(seed)
-    first: Any = nlp.get_pipe(names[0])
-    backbone = first.label_model.backbone
     settings = few_shot_settings(
         len(data),
         backbone,
