@@ -1,6 +1,5 @@
 """Plain text: the backbone reads it before it is trained on the examples."""
 
-
 import pytest
 import spacy
 import torch
