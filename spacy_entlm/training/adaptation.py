@@ -23,8 +23,10 @@ def draw_texts(
 
     texts (Iterable): Plain text; of a Doc its text.
     most (int): Of more texts as many are drawn.
-    RAISES (ValueError): If there is none.
+    RAISES (ValueError): If there is none, or one text in place of several.
     """
+    if isinstance(texts, str):
+        raise ValueError(f"Plain text is a list of texts, not one: {texts!r:.80}")
     kept = dict.fromkeys(x if isinstance(x, str) else x.text for x in texts)
     wanted = [text for text in kept if text.strip()]
     if not wanted:

@@ -157,8 +157,15 @@ def test_of_many_some_are_drawn_by_the_seed():
     assert len(set(one)) == 5 and set(one) < set(TEXTS)
 
 
-@pytest.mark.parametrize("texts", [[], ["", " "]])
-def test_no_text_is_told_before_anything_is_trained(nlp, fit, texts):
-    with pytest.raises(ValueError, match="no text to learn from"):
+@pytest.mark.parametrize(
+    "texts, message",
+    [
+        ([], "no text to learn from"),
+        (["", " "], "no text to learn from"),
+        ("texts.txt", "a list of texts, not one: 'texts.txt'"),
+    ],
+)
+def test_no_text_is_told_before_anything_is_trained(nlp, fit, texts, message):
+    with pytest.raises(ValueError, match=message):
         fit(nlp, unlabeled=texts)
     assert not nlp.get_pipe(NAME).is_initialized
