@@ -12,6 +12,7 @@ logger = logging.getLogger("spacy.entlm")
 SYNONYMS = {
     **{"person": "per", "people": "per", "location": "loc", "place": "loc"},
     **{"organization": "org", "organisation": "org", "miscellaneous": "misc"},
+    "norp": "nationality",
 }
 
 # Gets classes, and the words of those that have the name of one of the backbone's.

@@ -12,7 +12,7 @@ from .rows import Rows
 from .words import LabelWords
 
 # Classes with a lower contrast are like none of the backbone's.
-LEAST_CONTRAST = 0.1
+LEAST_CONTRAST = 0.2
 # What a name that is the same counts beside a contrast of -1 to 1.
 SAME_NAME = 0.2
 

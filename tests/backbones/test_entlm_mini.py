@@ -71,10 +71,37 @@ def test_it_knows_names_of_more_classes_than_four():
 
 
 @pytest.mark.parametrize(
-    "label", ["PERSON", "ORG", "GPE", "LOC", "FAC", "PRODUCT", "EVENT", "LAW"]
+    "label",
+    [
+        *("PERSON", "NORP", "FAC", "ORG", "GPE", "LOC", "PRODUCT", "EVENT", "LAW"),
+        *("LANGUAGE", "DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL"),
+        "CARDINAL",
+    ],
 )
 def test_it_knows_classes_as_spacys_own_pipelines_name_them(label):
     brought = read_recommended(ENTLM_MINI)
     words = match_class_names([label], brought.label_words)[label]
     assert words in brought.label_words.values()
     assert len(read_learned_rows(brought, 384).weight) == len(brought.label_words)
+
+
+def test_it_recognises_dates_and_amounts_under_other_names():
+    nlp = spacy.blank("en")
+    pipe = nlp.add_pipe("entlm_ner")
+    texts = [
+        ("It opened on 4 May 1998 and cost $5 million.", ["4 May 1998", "$5 million"]),
+        ("Prices rose by 12 percent last Tuesday.", ["last Tuesday", "12 percent"]),
+        ("Only 40% came in June 2011, for 3 euros.", ["June 2011", "3 euros", "40%"]),
+    ]
+    names = {"4 May 1998": "when", "last Tuesday": "when", "June 2011": "when"}
+    names |= {"$5 million": "worth", "3 euros": "worth"}
+    names |= {"12 percent": "share", "40%": "share"}
+    examples = []
+    for text, spans in texts:
+        at = [(text.index(x), text.index(x) + len(x), names[x]) for x in spans]
+        doc = nlp.make_doc(text)
+        examples.append(Example.from_dict(doc, {"entities": at}))
+    pipe.initialize(lambda: examples, nlp=nlp)
+    learned = read_recommended(ENTLM_MINI).label_words
+    for name, label in (("when", "DATE"), ("worth", "MONEY"), ("share", "PERCENT")):
+        assert pipe.label_data[name] == learned[label]
