@@ -95,20 +95,16 @@ PATTERN = re.compile(
 
 
 def main(names: Path, out: Path) -> None:
-    """Add them to annotated texts, where no other entity is.
+    """Add them to annotated texts, where no longer entity is.
 
     names (Path): Texts, .spacy. out (Path): File to write, .spacy.
     """
     docs = list(DocBin().from_disk(names).get_docs(spacy.blank("en").vocab))
     counts: Counter[str] = Counter()
     for doc in docs:
-        found = [*doc.ents, *find_numbers(doc)]
-        kept = filter_spans(sorted(found, key=lambda span: span.label_ in RULES))
-        doc.set_ents(
-            [span for span in kept if span.label_ in RULES],
-            missing=[Span(doc, i, i + 1) for i in unclear_words(doc, kept)],
-            default="unmodified",
-        )
+        kept = filter_spans([*doc.ents, *find_numbers(doc)])
+        missing = [Span(doc, i, i + 1) for i in unclear_words(doc, kept)]
+        doc.set_ents(kept, missing=missing, default="unmodified")
         counts.update(span.label_ for span in kept if span.label_ in RULES)
     DocBin(docs=docs).to_disk(out)
     print(dict(counts))
@@ -123,10 +119,12 @@ def find_numbers(doc: Doc) -> Iterator[Span]:
 
 
 def unclear_words(doc: Doc, spans: List[Span]) -> Iterator[int]:
-    """Words with digits that no rule found: they say nothing."""
+    """Words with digits that no rule found, and what is left of an entity of which a
+    longer one took a part: they say nothing."""
     known = {token.i for span in spans for token in span}
     for token in doc:
-        if token.i not in known and any(map(str.isdigit, token.text)):
+        has_digit = any(map(str.isdigit, token.text))
+        if token.i not in known and (has_digit or token.ent_type):
             yield token.i
 
 
