@@ -1,11 +1,13 @@
 """A graph of ONNX: its file, and how it runs in this process and its forks."""
 
 import hashlib
+import logging
 import os
 from pathlib import Path
 from typing import Any, Dict, List, Sequence
 
 import numpy
+from thinc.api import get_current_ops
 
 from ...files.errors import DataError
 from ...files.text import read_bytes
@@ -13,10 +15,12 @@ from ...files.text import read_bytes
 # The key under which a tensor of ONNX names another file. No graph of ours has it.
 EXTERNAL = b"location"
 THREADS = "OMP_NUM_THREADS"
+CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 MISSING = (
     "This pipeline was exported for ONNX Runtime, which is not installed: "
     "pip install 'spacy-entlm[onnx]'"
 )
+logger = logging.getLogger("spacy.entlm")
 
 
 class Graph:
@@ -89,7 +93,7 @@ class Graph:
 
 
 def _start(content: bytes, n_threads: int) -> Any:
-    """A session of ONNX Runtime on the CPU. n_threads (int): 0: one for each core."""
+    """A session of ONNX Runtime. n_threads (int): Of a CPU; 0: one for each core."""
     try:
         import onnxruntime
     except ImportError as error:
@@ -103,9 +107,21 @@ def _start(content: bytes, n_threads: int) -> Any:
     # Threads that wait take no time from other processes.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 4  # errors are raised, and not printed as well
-    return onnxruntime.InferenceSession(
-        content, options, providers=["CPUExecutionProvider"]
-    )
+    providers = _providers(onnxruntime.get_available_providers())
+    return onnxruntime.InferenceSession(content, options, providers=providers)
+
+
+def _providers(available: Sequence[str]) -> List[Any]:
+    """The GPU that spaCy uses, if this ONNX Runtime is made for one, then the CPU.
+    available (Sequence[str]): Providers by name."""
+    ops = get_current_ops()
+    if ops.device_type != "gpu":
+        return [CPU]
+    if CUDA not in available:
+        problem = "An exported pipeline runs on the CPU: onnxruntime-gpu is missing"
+        logger.warning(problem)
+        return [CPU]
+    return [(CUDA, {"device_id": ops.xp.cuda.Device().id}), CPU]
 
 
 def _n_threads() -> int:
