@@ -23,8 +23,8 @@ def build_onnx_entlm_v1(
     stride: Optional[int] = None,
     max_batch_pieces: Optional[int] = None,
 ) -> PieceModel:
-    """An EntLM model on ONNX Runtime, as `spacy entlm export` writes it: on the GPU that
-    spaCy uses with onnxruntime-gpu, else on the CPU. It cannot be trained. The settings
+    """An EntLM model on ONNX Runtime, as `spacy entlm export` writes it: on the CPU, or
+    with onnxruntime-gpu on the GPU that spaCy uses. It cannot be trained. The settings
     are those of `spacy-entlm.EntLM.v1`.
 
     RAISES (ValueError): If a setting has no such value.

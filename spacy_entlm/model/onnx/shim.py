@@ -10,7 +10,7 @@ from .network import OnnxNetwork
 
 
 class OnnxShim(Shim):
-    """Holds a network, or None as long as it is not loaded. Its rows stay on the CPU."""
+    """Holds a network, or None as long as it is not loaded; its rows are numpy's."""
 
     def __init__(self) -> None:
         super().__init__(None)

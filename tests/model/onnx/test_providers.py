@@ -12,7 +12,7 @@ CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 
 @pytest.fixture
 def gpu(monkeypatch):
-    """Thinc's operations are those of the second GPU, as `require_gpu(1)` leaves them."""
+    """Operations are those of the second GPU, as `require_gpu(1)` leaves them."""
     device = SimpleNamespace(cuda=SimpleNamespace(Device=lambda: SimpleNamespace(id=1)))
     ops = SimpleNamespace(device_type="gpu", xp=device)
     graph = "spacy_entlm.model.onnx.graph"
