@@ -5,6 +5,7 @@ import logging
 import math
 from typing import Optional
 
+from ..label_words.words import LabelWords
 from .names import resolve_backbone
 from .recommended import knows_classes, read_recommended
 
@@ -16,8 +17,9 @@ PAPER_WIDTH = 768
 # Half the width wants three times the rate: measured on wikigold at width 384.
 WIDTH_EXPONENT = math.log2(3)
 HIGHEST_LEARN_RATE = 1e-3
-# Of a backbone that knows classes of names (benchmarks/RESULTS.md).
-START_PULL = 1.2
+# Of a backbone that knows classes of names, and where it knows all that are wanted
+# (benchmarks/RESULTS.md).
+START_PULL, PULL_OF_KNOWN = 1.2, 2.5
 # With five examples a class, and with ten and more.
 LEAST_CONFIDENCE, LEAST_OF_MORE = 0.2, 0.3
 MORE_EXAMPLES = 8
@@ -52,11 +54,21 @@ def learn_rate_for_width(width: int) -> float:
     return min(rate, HIGHEST_LEARN_RATE)
 
 
-def suitable_start_pull(backbone: Optional[str]) -> float:
+def suitable_start_pull(
+    backbone: Optional[str], label_words: Optional[LabelWords] = None
+) -> float:
     """How strongly weights are held near to those of the backbone (`start_pull` of
     `spacy-entlm.Adam.v1`): 1.2 where it knows classes, which are not to be forgotten,
-    else 0."""
-    return START_PULL if backbone and knows_classes(backbone) else 0.0
+    2.5 where all classes start as one of these and there is little to learn, else 0.
+
+    label_words (Optional[Dict[str, List[str]]]): Of the classes.
+    """
+    if not backbone or not knows_classes(backbone):
+        return 0.0
+    learned = list(read_recommended(backbone).label_words.values())
+    wanted = list((label_words or {}).values())
+    is_known = bool(wanted) and all(words in learned for words in wanted)
+    return PULL_OF_KNOWN if is_known else START_PULL
 
 
 def suitable_threshold(fewest: int) -> float:

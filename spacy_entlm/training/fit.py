@@ -10,6 +10,7 @@ from spacy.util import minibatch
 from tqdm import tqdm
 
 from ..backbones.learn_rate import suitable_learn_rate, suitable_start_pull
+from ..label_words.words import LabelWords
 from .check import annotating_names
 from .optimizer import build_adam
 from .schedule import MIN_UPDATES, StepsToZero
@@ -37,6 +38,7 @@ class FitSettings(NamedTuple):
 def few_shot_settings(
     n_examples: int,
     backbone: str,
+    label_words: Optional[LabelWords] = None,
     *,
     epochs: Optional[int] = None,
     batch_size: int = 4,
@@ -48,7 +50,8 @@ def few_shot_settings(
     """The recipe's settings where they are not given.
 
     n_examples (int): For the epochs: 20, more where these make fewer than 60 updates.
-    backbone (str): For the learning rate, which suits it.
+    backbone (str): For the learning rate and `start_pull`, which suit it.
+    label_words (Optional[Dict[str, List[str]]]): Of the classes, for `start_pull`.
     going_on (bool): Whether a trained component goes on: then epochs are 20, and the
         learning rate is half of that.
     """
@@ -58,7 +61,7 @@ def few_shot_settings(
         epochs = max(EPOCHS, enough)
     if learn_rate is None:
         learn_rate = suitable_learn_rate(backbone) * (0.5 if going_on else 1.0)
-    start_pull = suitable_start_pull(backbone)
+    start_pull = suitable_start_pull(backbone, label_words)
     return FitSettings(epochs, batch_size, learn_rate, seed, start_pull, callback)
 
 

@@ -1,5 +1,6 @@
 """`spacy-entlm.Adam.v1`: Thinc's optimizer, with PyTorch's fused step on a CPU."""
 
+from pathlib import Path
 from typing import Any, Dict, Optional, Tuple
 
 import numpy
@@ -7,6 +8,7 @@ from thinc.api import NumpyOps, Optimizer
 from thinc.types import FloatsXd
 
 from ..backbones.learn_rate import suitable_start_pull
+from ..label_words.words import read_label_words
 
 Key = Tuple[int, str]
 
@@ -101,6 +103,7 @@ def build_adam(
     use_averages: bool = False,
     start_pull: Optional[float] = None,
     backbone: Optional[str] = None,
+    label_words: Optional[str] = None,
 ) -> Optimizer:
     """Adam with the arguments of Thinc's `Adam.v1`, numbers or schedules. The defaults
     are the paper's: neither weight decay nor averages, and no clipping of single
@@ -113,9 +116,13 @@ def build_adam(
         at all; None: what suits the backbone. The schedule of the learning rate has to
         be `spacy-entlm.decay_to_zero.v1`, which knows n.
     backbone (Optional[str]): The masked LM, as the component's setting `name`.
+    label_words (Optional[str]): File of the label words of all classes, for a
+        `start_pull` that suits them. It need not be there: then it is not known which.
     """
     settings = {**locals()}
-    del settings["backbone"]
+    del settings["backbone"], settings["label_words"]
     if start_pull is None:
-        settings["start_pull"] = suitable_start_pull(backbone)
+        there = label_words is not None and Path(label_words).is_file()
+        words = read_label_words(label_words) if there and label_words else None
+        settings["start_pull"] = suitable_start_pull(backbone, words)
     return FusedAdam(**settings)

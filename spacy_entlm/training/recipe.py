@@ -95,12 +95,14 @@ def train(
     before = {name: deepcopy(_network(nlp, name)) for name in known}
     first: Any = nlp.get_pipe(names[0])
     backbone = first.label_model.backbone
+    are_entlm = names == entlm_names(nlp)  # a peer has no label of the backbone's
     if texts is not None:
         adapt_network(only_entlm(nlp).label_model.network, texts, seed)
         fix_random_seed(seed)
     settings = few_shot_settings(
         len(data),
         backbone,
+        first.label_model.label_words if are_entlm and not known else None,
         epochs=epochs,
         batch_size=batch_size,
         learn_rate=learn_rate,
@@ -108,7 +110,7 @@ def train(
         callback=callback,
         going_on=bool(known) and not grown,
     )
-    if names != entlm_names(nlp):  # a peer has no label of the backbone's to keep
+    if not are_entlm:
         settings = settings._replace(start_pull=0.0)
     starts = {}
     if trainings > 1:

@@ -35,8 +35,13 @@ def average_trained(
     RAISES (BackboneError): If its backbone cannot be loaded.
     """
     pipe = only_entlm(nlp)
+    view = pipe.label_model
     settings = few_shot_settings(
-        len(examples), pipe.label_model.backbone, learn_rate=learn_rate, seed=seed
+        len(examples),
+        view.backbone,
+        view.label_words,
+        learn_rate=learn_rate,
+        seed=seed,
     )
     start = untrained_network(pipe)
     network = pipe.label_model.network
