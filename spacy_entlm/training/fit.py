@@ -13,7 +13,7 @@ from ..backbones.learn_rate import suitable_learn_rate, suitable_start_pull
 from ..label_words.words import LabelWords
 from .check import annotating_names
 from .optimizer import build_adam
-from .schedule import MIN_UPDATES, StepsToZero
+from .schedule import MAX_UPDATES, MIN_PASSES, MIN_UPDATES, StepsToZero
 
 EPOCHS = 20
 
@@ -49,16 +49,18 @@ def few_shot_settings(
 ) -> FitSettings:
     """The recipe's settings where they are not given.
 
-    n_examples (int): For the epochs: 20, more where these make fewer than 60 updates.
+    n_examples (int): For the epochs: 20, more where these make fewer than 60 updates,
+        fewer, but at least 5, where they make more than 200.
     backbone (str): For the learning rate and `start_pull`, which suit it.
     label_words (Optional[Dict[str, List[str]]]): Of the classes, for `start_pull`.
-    going_on (bool): Whether a trained component goes on: then epochs are 20, and the
-        learning rate is half of that.
+    going_on (bool): Whether a trained component goes on: then epochs are at most 20,
+        and the learning rate is half of that.
     """
     if epochs is None:
         n_batches = math.ceil(n_examples / batch_size)
         enough = 0 if going_on else math.ceil(MIN_UPDATES / n_batches)
-        epochs = max(EPOCHS, enough)
+        epochs = min(EPOCHS, max(MIN_PASSES, round(MAX_UPDATES / n_batches)))
+        epochs = max(epochs, enough)
     if learn_rate is None:
         learn_rate = suitable_learn_rate(backbone) * (0.5 if going_on else 1.0)
     start_pull = suitable_start_pull(backbone, label_words)

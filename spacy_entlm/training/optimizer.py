@@ -122,7 +122,8 @@ def build_adam(
     settings = {**locals()}
     del settings["backbone"], settings["label_words"]
     if start_pull is None:
-        there = label_words is not None and Path(label_words).is_file()
-        words = read_label_words(label_words) if there and label_words else None
+        words = None
+        if label_words and Path(label_words).is_file():
+            words = read_label_words(label_words)
         settings["start_pull"] = suitable_start_pull(backbone, words)
     return FusedAdam(**settings)

@@ -57,9 +57,9 @@ def train(
         ("Ann lives in Rome.", {"entities": [(0, 3, "PER"), (13, 17, "LOC")]}).
     label_words (Optional[Dict[str, List[str]]]): Label words per class, which may be
         new to a trained component; None: they are searched in the examples.
-    epochs (Optional[int]): Passes over the examples. None: 20, and more where these
-        would make fewer than 60 updates, unless a component goes on without a new
-        class.
+    epochs (Optional[int]): Passes over the examples. None: 20; fewer, but at least 5,
+        where these would make more than 200 updates; more where they would make fewer
+        than 60, unless a component goes on without a new class.
     batch_size (int): Examples of a step.
     learn_rate (Optional[float]): Of the first step; it falls linearly to zero. None:
         what suits the backbone, and where a component so goes on half of it.

@@ -11,6 +11,8 @@ from ..backbones.learn_rate import suitable_learn_rate
 
 # Fewer updates leave a model that finds next to nothing (docs/benchmarks.md).
 MIN_UPDATES = 60
+# More take time and bring nothing (benchmarks/RESULTS.md), but for so many passes.
+MAX_UPDATES, MIN_PASSES = 200, 5
 
 
 def decay_to_zero(
@@ -21,6 +23,7 @@ def decay_to_zero(
     backbone: Optional[str] = None,
     max_steps: int = 0,
     min_updates: int = 0,
+    max_updates: int = 0,
 ) -> "StepsToZero":
     """A rate that falls linearly to zero at the end of the training, without warm-up
     (`spacy-entlm.decay_to_zero.v1`).
@@ -32,7 +35,7 @@ def decay_to_zero(
         it is not there (but the trained pipeline is), the rate is constant.
     backbone (Optional[str]): The masked LM, wanted if `initial_rate` is None.
     max_steps (int): Most steps of the training; 0: as many as the passes need.
-    min_updates (int): As that of the batcher, `spacy-entlm.Batcher.v1`.
+    min_updates, max_updates (int): As those of `spacy-entlm.Batcher.v1`.
     RAISES (ValueError): If the training has no end to which the rate could decay.
     """
     if epochs <= 0 and max_steps <= 0:
@@ -50,8 +53,9 @@ def decay_to_zero(
         return StepsToZero(initial_rate, 1)
     files = [path] if path.is_file() else path.rglob("*.spacy")
     n_docs = sum(len(DocBin().from_disk(file)) for file in files)
-    n_docs *= n_repeats(n_docs, epochs, batch_size, min_updates)
-    n_steps = epochs * math.ceil(n_docs / batch_size)
+    repeats = n_repeats(n_docs, epochs, batch_size, min_updates)
+    n_batches = math.ceil(n_docs * repeats / batch_size)
+    n_steps = epochs * min(n_batches, most_batches(n_batches, epochs, max_updates))
     if max_steps > 0:
         n_steps = min(n_steps, max_steps)
     return StepsToZero(initial_rate, n_steps)
@@ -64,6 +68,18 @@ def n_repeats(n_examples: int, epochs: int, batch_size: int, min_updates: int) -
         return 1
     wanted = math.ceil(min_updates / epochs)  # updates of a pass
     return max(1, math.ceil(((wanted - 1) * batch_size + 1) / n_examples))
+
+
+def most_batches(n_batches: int, epochs: int, max_updates: int) -> int:
+    """How many batches of a pass are taken so that there are not too many updates.
+
+    n_batches (int): Of the whole pass. epochs (int): How many passes.
+    max_updates (int): In all passes, if these batches come in five whole ones with
+        fewer; 0: no limit.
+    """
+    if max_updates < 1:
+        return n_batches
+    return math.ceil(max(max_updates, MIN_PASSES * n_batches) / epochs)
 
 
 class StepsToZero(Iterator[float]):

@@ -11,6 +11,7 @@ from spacy.tokens import DocBin
 from spacy.util import registry
 
 from spacy_entlm.training.batcher import build_batcher
+from spacy_entlm.training.fit import few_shot_settings
 from spacy_entlm.training.schedule import decay_to_zero, n_repeats
 
 
@@ -35,10 +36,40 @@ def test_batches_repeat_the_examples_of_a_pass():
     assert list(batcher([])) == []
 
 
-@pytest.mark.parametrize("epochs, min_updates", [(-1, 60), (0, 60), (20, 0)])
-def test_a_stream_is_not_collected(epochs, min_updates):
-    batches = build_batcher(2, epochs, min_updates)(itertools.count())
+@pytest.mark.parametrize(
+    "epochs, min_updates, max_updates", [(-1, 60, 200), (0, 60, 200), (20, 0, 0)]
+)
+def test_a_stream_is_not_collected(epochs, min_updates, max_updates):
+    batches = build_batcher(2, epochs, min_updates, max_updates)(itertools.count())
     assert list(itertools.islice(batches, 2)) == [[0, 1], [2, 3]]
+
+
+@pytest.mark.parametrize(
+    "n, expected",
+    # Sentences, and batches of a pass: all; 200 / 20; as many as five whole passes.
+    [(4, 3), (36, 9), (40, 10), (120, 10), (160, 10), (400, 25), (4000, 250)],
+)
+def test_updates_are_not_too_many(n, expected, tmp_path):
+    batcher = build_batcher(4, 20, min_updates=60, max_updates=200)
+    assert len(list(batcher(range(n)))) == expected
+    path = tmp_path / "train.spacy"
+    nlp = spacy.blank("en")
+    DocBin(docs=[nlp.make_doc(".") for _ in range(n)]).to_disk(path)
+    rates = decay_to_zero(1.0, 20, 4, str(path), min_updates=60, max_updates=200)
+    assert rates.n_steps == 20 * expected
+
+
+@given(st.integers(1, 5000))
+def test_train_makes_about_as_many_updates(n):
+    epochs = few_shot_settings(n, "some-backbone").epochs
+    batcher = build_batcher(4, 20, min_updates=60, max_updates=200)
+    n_updates = 20 * len(list(batcher(range(n))))
+    assert epochs * math.ceil(n / 4) == pytest.approx(n_updates, rel=0.15)
+
+
+def test_fewer_passes_are_whole():
+    batcher = build_batcher(4, 3, min_updates=60, max_updates=200)
+    assert sorted(itertools.chain(*batcher(range(400)))) == list(range(400))
 
 
 def test_rate_falls_over_the_repeated_examples(tmp_path):
