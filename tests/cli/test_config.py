@@ -9,6 +9,8 @@ from spacy.cli.train import train
 from spacy.tokens import DocBin
 from thinc.api import Config
 
+from spacy_entlm.training.schedule import MAX_UPDATES, MIN_UPDATES
+
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 
 
@@ -22,6 +24,8 @@ def test_settings_are_those_of_the_paper():
     training = Config().from_disk(CONFIGS / "entlm.cfg")["training"]
     assert training["batcher"]["size"] == 4
     assert training["max_epochs"] == 20
+    assert training["batcher"]["min_updates"] == MIN_UPDATES
+    assert training["batcher"]["max_updates"] == MAX_UPDATES
     assert training["optimizer"]["L2"] == training["optimizer"]["grad_clip"] == 0
 
 
