@@ -2,7 +2,6 @@
 too many where there are more."""
 
 import math
-from itertools import islice
 from typing import Any, Callable, Iterable, Iterator, List
 
 from spacy.util import minibatch
@@ -21,9 +20,11 @@ def build_batcher(
     epochs (int): Passes over the data, as `training.max_epochs`.
     min_updates (int): Where the passes would make fewer batches together, examples
         come several times in each of them.
-    max_updates (int): Where they would make more, each takes only some of the examples,
-        which spaCy shuffles, but all together as many as five whole ones; 0: no limit.
+    max_updates (int): Where they would make more, each takes only a part of the
+        examples and the next one goes on with the others, but all passes together are
+        five whole ones at least; 0: no limit.
     """
+    left: List[Any] = []  # of a pass that is taken in parts
 
     def batches(examples: Iterable[Any]) -> Iterator[List[Any]]:
         if epochs < 1 or max(min_updates, max_updates) < 1:  # a stream without end?
@@ -32,6 +33,12 @@ def build_batcher(
         examples *= n_repeats(len(examples), epochs, size, min_updates)
         n_batches = math.ceil(len(examples) / size)
         most = most_batches(n_batches, epochs, max_updates)
-        return islice(minibatch(examples, size), most)
+        if n_batches <= most:
+            return minibatch(examples, size)
+        if len(left) < most * size:
+            left.extend(examples)
+        part = left[: most * size]
+        del left[: most * size]
+        return minibatch(part, size)
 
     return batches

@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import random
+from collections import Counter
 
 import pytest
 import spacy
@@ -67,7 +69,18 @@ def test_train_makes_about_as_many_updates(n):
     assert epochs * math.ceil(n / 4) == pytest.approx(n_updates, rel=0.15)
 
 
-def test_fewer_passes_are_whole():
+@pytest.mark.parametrize("n", [60, 107, 400])
+def test_each_example_comes_as_often(n):
+    batcher = build_batcher(4, 20, min_updates=60, max_updates=200)
+    order = random.Random(0)
+    came = Counter()
+    for _ in range(20):  # shuffled anew for each pass, as spaCy does
+        came.update(itertools.chain(*batcher(order.sample(range(n), n))))
+    assert len(came) == n
+    assert max(came.values()) - min(came.values()) <= 1
+
+
+def test_few_passes_are_whole():
     batcher = build_batcher(4, 3, min_updates=60, max_updates=200)
     assert sorted(itertools.chain(*batcher(range(400)))) == list(range(400))
 
