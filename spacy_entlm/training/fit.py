@@ -50,7 +50,7 @@ def few_shot_settings(
     """The recipe's settings where they are not given.
 
     n_examples (int): For the epochs: 20, more where these make fewer than 60 updates,
-        fewer, but at least 5, where they make more than 200.
+        fewer, but at least 5, where they make more than 240.
     backbone (str): For the learning rate and `start_pull`, which suit it.
     label_words (Optional[Dict[str, List[str]]]): Of the classes, for `start_pull`.
     going_on (bool): Whether a trained component goes on: then epochs are at most 20,

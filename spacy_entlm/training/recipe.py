@@ -58,7 +58,7 @@ def train(
     label_words (Optional[Dict[str, List[str]]]): Label words per class, which may be
         new to a trained component; None: they are searched in the examples.
     epochs (Optional[int]): Passes over the examples. None: 20; fewer, but at least 5,
-        where these would make more than 200 updates; more where they would make fewer
+        where these would make more than 240 updates; more where they would make fewer
         than 60, unless a component goes on without a new class.
     batch_size (int): Examples of a step.
     learn_rate (Optional[float]): Of the first step; it falls linearly to zero. None:

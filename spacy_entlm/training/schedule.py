@@ -12,7 +12,7 @@ from ..backbones.learn_rate import suitable_learn_rate
 # Fewer updates leave a model that finds next to nothing (docs/benchmarks.md).
 MIN_UPDATES = 60
 # More take time and bring nothing (benchmarks/RESULTS.md), but for so many passes.
-MAX_UPDATES, MIN_PASSES = 200, 5
+MAX_UPDATES, MIN_PASSES = 240, 5
 
 
 def decay_to_zero(

@@ -39,7 +39,7 @@ def test_batches_repeat_the_examples_of_a_pass():
 
 
 @pytest.mark.parametrize(
-    "epochs, min_updates, max_updates", [(-1, 60, 200), (0, 60, 200), (20, 0, 0)]
+    "epochs, min_updates, max_updates", [(-1, 60, 240), (0, 60, 240), (20, 0, 0)]
 )
 def test_a_stream_is_not_collected(epochs, min_updates, max_updates):
     batches = build_batcher(2, epochs, min_updates, max_updates)(itertools.count())
@@ -48,30 +48,30 @@ def test_a_stream_is_not_collected(epochs, min_updates, max_updates):
 
 @pytest.mark.parametrize(
     "n, expected",
-    # Sentences, and batches of a pass: all; 200 / 20; as many as five whole passes.
-    [(4, 3), (36, 9), (40, 10), (120, 10), (160, 10), (400, 25), (4000, 250)],
+    # Sentences, and batches of a pass: all; 240 / 20; as many as five whole passes.
+    [(4, 3), (36, 9), (48, 12), (120, 12), (192, 12), (400, 25), (4000, 250)],
 )
 def test_updates_are_not_too_many(n, expected, tmp_path):
-    batcher = build_batcher(4, 20, min_updates=60, max_updates=200)
+    batcher = build_batcher(4, 20, min_updates=60, max_updates=240)
     assert len(list(batcher(range(n)))) == expected
     path = tmp_path / "train.spacy"
     nlp = spacy.blank("en")
     DocBin(docs=[nlp.make_doc(".") for _ in range(n)]).to_disk(path)
-    rates = decay_to_zero(1.0, 20, 4, str(path), min_updates=60, max_updates=200)
+    rates = decay_to_zero(1.0, 20, 4, str(path), min_updates=60, max_updates=240)
     assert rates.n_steps == 20 * expected
 
 
 @given(st.integers(1, 5000))
 def test_train_makes_about_as_many_updates(n):
     epochs = few_shot_settings(n, "some-backbone").epochs
-    batcher = build_batcher(4, 20, min_updates=60, max_updates=200)
+    batcher = build_batcher(4, 20, min_updates=60, max_updates=240)
     n_updates = 20 * len(list(batcher(range(n))))
     assert epochs * math.ceil(n / 4) == pytest.approx(n_updates, rel=0.15)
 
 
 @pytest.mark.parametrize("n", [60, 107, 400])
 def test_each_example_comes_as_often(n):
-    batcher = build_batcher(4, 20, min_updates=60, max_updates=200)
+    batcher = build_batcher(4, 20, min_updates=60, max_updates=240)
     order = random.Random(0)
     came = Counter()
     for _ in range(20):  # shuffled anew for each pass, as spaCy does
@@ -81,7 +81,7 @@ def test_each_example_comes_as_often(n):
 
 
 def test_few_passes_are_whole():
-    batcher = build_batcher(4, 3, min_updates=60, max_updates=200)
+    batcher = build_batcher(4, 3, min_updates=60, max_updates=240)
     assert sorted(itertools.chain(*batcher(range(400)))) == list(range(400))
 
 
