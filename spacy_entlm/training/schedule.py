@@ -11,7 +11,7 @@ from ..backbones.learn_rate import suitable_learn_rate
 
 # Fewer updates leave a model that finds next to nothing (docs/benchmarks.md).
 MIN_UPDATES = 60
-# More take time and bring nothing (benchmarks/RESULTS.md), but for so many passes.
+# More take time and hardly help (benchmarks/RESULTS.md), but for so many passes.
 MAX_UPDATES, MIN_PASSES = 240, 5
 
 
