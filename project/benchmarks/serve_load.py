@@ -32,6 +32,8 @@ LOST, REFUSED = "lost", "refused"
 # Words of the texts, which are put together from lines: from a query to a page.
 LENGTHS = (5, 20, 20, 60, 60, 200)
 BATCH_SIZE = 128
+# That each process of `nlp.pipe` reads, so that starting it counts for little.
+PIPE_BATCHES = 6
 # Requests a second for saturation, far more than can be read.
 FLOOD = 1000
 LONG = 120
@@ -44,17 +46,18 @@ def main(
     texts: Path = typer.Argument(help="Plain text of any form"),
     seconds: float = typer.Option(30.0, help="Of each of the last two parts"),
     n_texts: int = typer.Option(600, help="Different texts"),
+    readers: int = typer.Option(1, help="Of the server; processes of nlp.pipe"),
     seed: int = 0,
 ) -> None:
     """Measure, and print figures."""
     mixed = mix(texts, n_texts, random.Random(seed))
     print(f"{len(mixed)} texts, {sum(len(text.split()) for text in mixed):,} words")
-    process, address = start(pipeline)
+    process, address = start(pipeline, readers)
     try:
         one = asyncio.run(alone(address, mixed[:100]))
         median = statistics.median(one)
         print(f"alone: median {1000 * median:.1f} ms")
-        offline = pipe_rate(pipeline, mixed)
+        offline = pipe_rate(pipeline, mixed, readers)
         print(f"nlp.pipe: {offline:.1f} texts a second, in batches of {BATCH_SIZE}")
         rate = asyncio.run(flood(address, mixed, int(offline * FLOOD_SECONDS)))
         print(f"server, saturated: {rate:.1f} texts a second, {rate / offline:.2f}")
@@ -74,10 +77,11 @@ def mix(path: Path, n_texts: int, rng: random.Random) -> List[str]:
     return [" ".join(islice(words, rng.choice(LENGTHS))) for _ in range(n_texts)]
 
 
-def start(pipeline: Path) -> Tuple[subprocess.Popen, str]:
+def start(pipeline: Path, readers: int) -> Tuple[subprocess.Popen, str]:
     """The server, with a queue that takes all, and its address."""
     line = [sys.executable, "-m", "spacy", "entlm", "serve", str(pipeline)]
     line += ["--port", "0", "--queue", "1000000", "--timeout", str(LONG)]
+    line += ["--readers", str(readers)]
     process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     if not (address := process.stdout.readline().strip()):
@@ -85,14 +89,15 @@ def start(pipeline: Path) -> Tuple[subprocess.Popen, str]:
     return process, address
 
 
-def pipe_rate(pipeline: Path, texts: List[str]) -> float:
+def pipe_rate(pipeline: Path, texts: List[str], n_process: int) -> float:
     """Texts a second of `nlp.pipe`; the server has nothing to do meanwhile."""
     nlp = spacy.load(pipeline)
     list(nlp.pipe(texts[:BATCH_SIZE], batch_size=BATCH_SIZE))
+    many = list(islice(cycle(texts), PIPE_BATCHES * n_process * BATCH_SIZE))
     start = time.perf_counter()
-    for _ in nlp.pipe(texts, batch_size=BATCH_SIZE):
+    for _ in nlp.pipe(many, batch_size=BATCH_SIZE, n_process=n_process):
         pass
-    return len(texts) / (time.perf_counter() - start)
+    return len(many) / (time.perf_counter() - start)
 
 
 def client_of(address: str) -> httpx.AsyncClient:

@@ -1,7 +1,14 @@
 """The command `serve`: a pipeline that answers over HTTP."""
 
+from typing import Optional
+
 from ..files.errors import DataError
 from ._options import GPU_ID, arg, command, opt
+
+READERS = (
+    "Copies of the pipeline, each reads a batch at a time; else one for each core, at "
+    "most 4, or one on a GPU"
+)
 
 
 @command("serve")
@@ -16,6 +23,7 @@ def serve_cli(
     queue: int = opt(1024, "Texts that may wait; then 429", min=1),
     batch_size: int = opt(128, "Texts read together", min=1),
     wait: float = opt(5.0, "Milliseconds to wait for others of a batch", min=0, max=5),
+    readers: Optional[int] = opt(None, READERS, min=1),
     gpu_id: int = GPU_ID,
 ) -> None:
     """Answer POST /entities {"texts": ["..."]} with entities and their scores.
@@ -32,7 +40,7 @@ def serve_cli(
     except ImportError as error:  # it says which extra is missing
         raise DataError(str(error)) from error
     from ..serving.limits import Limits
-    from ..serving.reader import Reader
+    from ..serving.reader import Reader, share_threads, suitable_readers
 
     limits = Limits(
         bytes=max_bytes,
@@ -43,4 +51,6 @@ def serve_cli(
         batch=batch_size,
         wait=wait / 1000,
     )
-    serve(Reader(pipeline, gpu_id), limits, port, host)
+    n_readers = readers or suitable_readers(gpu_id)
+    share_threads(n_readers)
+    serve(Reader(pipeline, gpu_id, n_readers), limits, port, host)

@@ -11,7 +11,7 @@ from .limits import Limits
 from .reader import Answer
 
 # Where more wait, half of them are read: whoever comes meanwhile waits for half.
-FEW = 4
+FEW = 2
 # Of the time and the size of earlier batches, with each new one.
 KEPT = 0.9
 
@@ -38,20 +38,23 @@ class _Request:
 
 
 class Batches:
-    """A queue in front of the one thread that reads. Used in an event loop."""
+    """A queue in front of the threads that read. Used in an event loop."""
 
     def __init__(
         self,
         read: Callable[[List[str]], List[Answer]],
         limits: Limits,
         note_batch: Callable[[int], object] = lambda n_texts: None,
+        n_readers: int = 1,
     ) -> None:
-        """read (Callable): Texts to answers, one each; called in a thread that is
-            always the same one.
-        note_batch (Callable): Told how many texts a batch has."""
+        """read (Callable): Texts to answers, one each; called in always the same
+            threads.
+        note_batch (Callable): Told how many texts a batch has.
+        n_readers (int): Of these threads: batches that are read at the same time."""
         self.read = read
         self.limits = limits
         self.note_batch = note_batch
+        self.n_readers = n_readers
         self.n_waiting = 0  # texts
         self._seconds, self._characters = 0.0, 1.0  # of the last batches
         self._queue: asyncio.PriorityQueue[_Request] = asyncio.PriorityQueue()
@@ -80,21 +83,25 @@ class Batches:
 
     async def run(self) -> None:
         """Read what comes until this task is cancelled."""
+        with ThreadPoolExecutor(self.n_readers, "pipeline") as threads:
+            readers = [self._read_on(threads) for _ in range(self.n_readers)]
+            await asyncio.gather(*readers)
+
+    async def _read_on(self, threads: ThreadPoolExecutor) -> None:
         loop = asyncio.get_running_loop()
-        with ThreadPoolExecutor(1, "pipeline") as thread:
-            while True:
-                batch = await self._next_batch()
-                texts = [text for request in batch for text in request.texts]
-                self.note_batch(len(texts))
-                start = loop.time()
-                try:
-                    answers = await loop.run_in_executor(thread, self.read, texts)
-                except Exception as error:  # eg of memory: the next batch may fit
-                    _fail(batch, error)
-                else:
-                    _answer(batch, answers)
-                self._seconds = KEPT * self._seconds + loop.time() - start
-                self._characters = KEPT * self._characters + max(1, _size(texts))
+        while True:
+            batch = await self._next_batch()
+            texts = [text for request in batch for text in request.texts]
+            self.note_batch(len(texts))
+            start = loop.time()
+            try:
+                answers = await loop.run_in_executor(threads, self.read, texts)
+            except Exception as error:  # eg of memory: the next batch may fit
+                _fail(batch, error)
+            else:
+                _answer(batch, answers)
+            self._seconds = KEPT * self._seconds + loop.time() - start
+            self._characters = KEPT * self._characters + max(1, _size(texts))
 
     async def _next_batch(self) -> List[_Request]:
         """Wait for a request, and a little for more; leave out who has given up."""

@@ -1,6 +1,9 @@
 """A pipeline that reads batches of texts, and may be replaced between two of them."""
 
+import os
+import sys
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import Any, Dict, List, Union
 
 import spacy
@@ -9,6 +12,9 @@ from spacy.language import Language
 from ..files.errors import shorten
 from ..pipeline.confidence import scored_entities
 
+THREADS = "OMP_NUM_THREADS"
+# Each has a copy of the pipeline in memory.
+MOST_READERS = 4
 # Read after loading: a pipeline that cannot predict is not taken.
 _TRIAL = "Anna lives in Berlin."
 
@@ -29,24 +35,29 @@ Answer = Union[List[Entity], Failure]
 class Reader:
     """Reads texts with the pipeline of a folder or package.
 
-    One thread reads; another one may call `load` meanwhile.
+    As many threads as there are copies may call `read`, and another one `load`.
     """
 
-    def __init__(self, pipeline: str, gpu_id: int = -1) -> None:
+    def __init__(self, pipeline: str, gpu_id: int = -1, n_copies: int = 1) -> None:
         """pipeline (str): Folder or name of a package.
         gpu_id (int): The GPU, -1 for the CPU.
+        n_copies (int): Of the pipeline; each reads a batch at a time.
         RAISES (OSError, ValueError): If it cannot be loaded."""
         self.pipeline = pipeline
         self.gpu_id = gpu_id
+        self.n_copies = n_copies
         self.load()
 
     def load(self) -> None:
         """Load the pipeline, which takes the place of the earlier one. That stays if an
         error is raised, and for a batch that is being read."""
         self._use_gpu()
-        nlp = spacy.load(self.pipeline)
-        _read(nlp, [_TRIAL])
-        self.nlp = nlp
+        copies = [spacy.load(self.pipeline) for _ in range(self.n_copies)]
+        free: SimpleQueue[Language] = SimpleQueue()
+        for nlp in copies:
+            _read(nlp, [_TRIAL])
+            free.put(nlp)
+        self.copies, self._free = copies, free
 
     def read(self, texts: List[str]) -> List[Answer]:
         """Find entities.
@@ -56,16 +67,44 @@ class Reader:
             in characters, a label, and a score from 0 to 1 or None; or why it failed.
         """
         self._use_gpu()
-        nlp = self.nlp
+        free = self._free  # a copy of an earlier pipeline goes back to those
+        nlp = free.get()
         try:
             return [*_read(nlp, texts)]
         except Exception:
             return [_read_alone(nlp, text) for text in texts]
+        finally:
+            free.put(nlp)
 
     def _use_gpu(self) -> None:
         # Of each thread on its own.
         if self.gpu_id >= 0:
             spacy.require_gpu(self.gpu_id)
+
+
+def suitable_readers(gpu_id: int = -1) -> int:
+    """One for each core, at most 4; on a GPU, which is one, one.
+    gpu_id (int): The GPU, -1 for the CPU."""
+    return 1 if gpu_id >= 0 else min(_n_cores(), MOST_READERS)
+
+
+def share_threads(n_readers: int) -> None:
+    """Give each of some readers its share of the cores, unless OMP_NUM_THREADS is set:
+    more threads than cores wait for each other. It holds for the whole process, and for
+    what is loaded from then on."""
+    if n_readers == 1 or THREADS in os.environ:
+        return
+    n_threads = max(1, _n_cores() // n_readers)
+    os.environ[THREADS] = str(n_threads)  # which ONNX Runtime's graphs look at
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(n_threads)
+
+
+def _n_cores() -> int:
+    """Those that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # on Linux
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _read_alone(nlp: Language, text: str) -> Answer:

@@ -56,7 +56,8 @@ class Service:
         self.reader = reader
         self.limits = limits
         self.metrics = Metrics(lambda: self.batches.n_waiting)
-        self.batches = Batches(reader.read, limits, self.metrics.batches.observe)
+        note = self.metrics.batches.observe
+        self.batches = Batches(reader.read, limits, note, reader.n_copies)
         self.is_stopping = False
         self._reloading = asyncio.Lock()
 

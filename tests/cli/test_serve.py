@@ -19,6 +19,7 @@ def served(monkeypatch):
     from spacy_entlm.serving import server
 
     served = []
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # else threads of this process are set
     monkeypatch.setattr(server, "serve", lambda *args: served.append(args))
     return served
 
@@ -29,6 +30,14 @@ def test_options_become_limits(served, trained_folder):
     ((reader, limits, port, host),) = served
     assert (limits.characters, limits.seconds, limits.wait) == (10, 2, 0.001)
     assert (reader.pipeline, port, host) == (str(trained_folder), 8901, "127.0.0.1")
+
+
+def test_readers_are_copies(served, trained_folder):
+    result = run(trained_folder, "--readers", 2)
+    assert result.exit_code == 0, result.stderr
+    ((reader, *_),) = served
+    assert reader.n_copies == len(reader.copies) == 2
+    assert run("none", "--readers", 0).exit_code == 2
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ LONG = 60
 class SlowReader:
     """Says how long texts are, once it may go on. Text "bad" fails."""
 
-    def __init__(self):
+    def __init__(self, n_copies=1):
+        self.n_copies = n_copies
         self.batches, self.loads = [], 0
         self.goes_on, self.has_begun = threading.Event(), threading.Event()
         self.goes_on.set()

@@ -34,11 +34,12 @@ def found_in(answer):
     ]
 
 
+@pytest.mark.parametrize("n_readers", [1, 2])
 def test_reload_and_end_lose_nothing(
-    serve_process, trained_folder, trained, texts, entities, tmp_path
+    serve_process, trained_folder, trained, texts, entities, tmp_path, n_readers
 ):
     folder = shutil.copytree(trained_folder, tmp_path / "model")
-    process, address = serve_process(folder=folder)
+    process, address = serve_process("--readers", str(n_readers), folder=folder)
     assert address.startswith("http://127.0.0.1:")
     answer = httpx.post(f"{address}/entities", json={"texts": texts}, timeout=LONG)
     assert found_in(answer) == [entities(trained(text)) for text in texts]

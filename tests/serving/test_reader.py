@@ -1,11 +1,17 @@
 """The pipeline: its answers are those of a call, and it does not grow."""
 
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import spacy
+import torch
 from spacy.language import Language
 
 from spacy_entlm import confidence
-from spacy_entlm.serving.reader import Failure, Reader
+from spacy_entlm.serving import reader as module
+from spacy_entlm.serving.reader import Failure, Reader, share_threads, suitable_readers
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +32,14 @@ def expected(nlp, text):
     ]
 
 
+def same_answers(answers):
+    """Equal up to the last digits of scores."""
+    return [
+        [{**ent, "score": pytest.approx(ent["score"], abs=2e-4)} for ent in entities]
+        for entities in answers
+    ]
+
+
 def test_answers_are_those_of_a_call(reader, trained, texts):
     texts = [*texts, "", " \n ", "😀 Anna é Berlin ."]
     answers = reader.read(texts)
@@ -34,11 +48,57 @@ def test_answers_are_those_of_a_call(reader, trained, texts):
     assert reader.read([]) == []
 
 
+def test_copies_read_at_the_same_time(trained_folder, reader, texts, monkeypatch):
+    two = Reader(str(trained_folder), n_copies=2)
+    batches = [texts[start::7] for start in range(7)] * 4
+    with ThreadPoolExecutor(2) as threads:
+        answers = list(threads.map(two.read, batches))
+    assert answers == [same_answers(reader.read(batch)) for batch in batches]
+    # Each waits for the other one: in turn they would not come to an end.
+    met, read = threading.Barrier(2, timeout=60), module._read
+    seen = []
+
+    def read_together(nlp, texts):
+        met.wait()
+        seen.append(nlp)
+        return read(nlp, texts)
+
+    monkeypatch.setattr(module, "_read", read_together)
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(two.read, [texts, texts]))
+    assert {id(nlp) for nlp in seen} == {id(nlp) for nlp in two.copies}
+
+
+@pytest.mark.parametrize(
+    "n_readers, given, environment, n_threads",
+    [(1, None, None, None), (2, None, "3", 3), (8, None, "1", 1), (2, "5", "5", None)],
+)
+def test_readers_share_the_cores(n_readers, given, environment, n_threads, monkeypatch):
+    if given is None:
+        monkeypatch.setenv(module.THREADS, "")  # so that it is as before afterwards
+        monkeypatch.delenv(module.THREADS)
+    else:
+        monkeypatch.setenv(module.THREADS, given)
+    monkeypatch.setattr(module, "_n_cores", lambda: 6)
+    told = []
+    monkeypatch.setattr(torch, "set_num_threads", told.append)
+    share_threads(n_readers)
+    assert os.environ.get(module.THREADS) == environment
+    assert told == ([] if n_threads is None else [n_threads])
+
+
+def test_a_reader_for_each_core(monkeypatch):
+    assert suitable_readers() == min(4, module._n_cores())
+    for n_cores, n_readers in (1, 1), (3, 3), (64, 4):
+        monkeypatch.setattr(module, "_n_cores", lambda n=n_cores: n)
+        assert suitable_readers() == n_readers and suitable_readers(0) == 1
+
+
 def test_words_of_texts_are_forgotten(reader):
     reader.read(["Anna"])
-    before = len(reader.nlp.vocab.strings)
+    before = len(reader.copies[0].vocab.strings)
     reader.read([f"w{i}x lives in y{i}z ." for i in range(200)])
-    assert len(reader.nlp.vocab.strings) == before
+    assert len(reader.copies[0].vocab.strings) == before
 
 
 @Language.component("serving_test_fails")
@@ -51,21 +111,18 @@ def fails_on_rain(doc):
 def test_a_text_that_fails_does_not_take_others_with_it(trained_folder, texts):
     reader = Reader(str(trained_folder))
     alone = reader.read(texts)
-    reader.nlp.add_pipe("serving_test_fails")
+    reader.copies[0].add_pipe("serving_test_fails")
     with_failure = reader.read(texts)
     bad = texts.index("It rains a lot in Paris .")
     assert isinstance(with_failure[bad], Failure)
     assert "no rain" in with_failure[bad].problem
     del alone[bad], with_failure[bad]
-    for one, other in zip(alone, with_failure):
-        for entity in one:
-            entity["score"] = pytest.approx(entity["score"], abs=2e-4)
-        assert other == one
+    assert with_failure == same_answers(alone)
 
 
 def test_a_text_that_spacy_refuses_is_a_failure(trained_folder):
     reader = Reader(str(trained_folder))
-    reader.nlp.max_length = 20
+    reader.copies[0].max_length = 20
     good, bad = reader.read(["Anna", "x" * 21])
     assert good[0]["label"] == "PER" and isinstance(bad, Failure)
 
@@ -80,9 +137,9 @@ def test_entities_of_another_component_have_no_score(tmp_path):
 
 
 def test_what_cannot_be_loaded_leaves_the_old_pipeline(reader, tmp_path):
-    old, path = reader.nlp, reader.pipeline
+    old, path = reader.copies, reader.pipeline
     reader.pipeline = str(tmp_path)
     with pytest.raises(OSError):
         reader.load()
     reader.pipeline = path
-    assert reader.nlp is old
+    assert reader.copies is old

@@ -11,7 +11,7 @@ import pytest
 from spacy_entlm.files.errors import DataError
 from spacy_entlm.serving.limits import Limits
 
-from .conftest import LONG
+from .conftest import LONG, SlowReader
 
 
 def ask(served, *texts, **settings):
@@ -61,7 +61,25 @@ def test_half_of_many_requests_that_wait_are_read(serve_reader, slow):
         wait_until(lambda: served.server.service.batches.n_waiting == 10)
         slow.goes_on.set()
         assert all(answer.result().status_code == 200 for answer in answers)
-    assert [len(batch) for batch in slow.batches] == [1, 5, 4, 1]
+    assert [len(batch) for batch in slow.batches] == [1, 5, 2, 2, 1]
+
+
+def test_as_many_batches_are_read_at_once_as_there_are_copies(serve_reader):
+    slow = SlowReader(n_copies=2)
+    served = serve_reader(slow)
+    waiting = served.server.service.batches
+    slow.goes_on.clear()
+    with ThreadPoolExecutor(3) as pool:
+        answers = []
+        for text in "first", "second":
+            answers.append(pool.submit(ask, served, text))
+            wait_until(lambda n=len(answers): len(slow.batches) == n)
+        answers.append(pool.submit(ask, served, "third"))
+        wait_until(lambda: waiting.n_waiting == 1)
+        assert slow.batches == [["first"], ["second"]]
+        slow.goes_on.set()
+        ends = [answer.result().json()["entities"][0][0]["end"] for answer in answers]
+    assert ends == [5, 6, 5] and slow.batches[2] == ["third"]
 
 
 def test_a_long_text_lets_short_ones_pass(serve_reader, slow):
@@ -78,7 +96,7 @@ def test_a_long_text_lets_short_ones_pass(serve_reader, slow):
             wait_until(lambda n=n_texts: served.server.service.batches.n_waiting == n)
         slow.goes_on.set()
         assert all(answer.result().status_code == 200 for answer in waiting)
-    assert slow.batches[2:] == [["short"] * 4, ["long " * 100]]
+    assert slow.batches[2:] == [["short"] * 2, ["short"] * 2, ["long " * 100]]
 
 
 def test_a_text_that_fails_is_its_own_request_s_error(serve_reader, slow):
