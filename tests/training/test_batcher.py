@@ -66,7 +66,7 @@ def test_train_makes_about_as_many_updates(n):
     epochs = few_shot_settings(n, "entlm-mini").epochs
     batcher = build_batcher(4, 20, min_updates=60, max_updates=240)
     n_updates = 20 * len(list(batcher(range(n))))
-    assert epochs * math.ceil(n / 4) == pytest.approx(n_updates, rel=0.15)
+    assert epochs * math.ceil(n / 4) == pytest.approx(n_updates, rel=0.25)
 
 
 @pytest.mark.parametrize("n", [60, 107, 400])
