@@ -126,11 +126,7 @@ def main(
         *gazetteer_entries(gazetteer),
         *ending_entries(sentences),
         *(mined_entry(entry) for entry in read_lexicon(mined)[0]),
-        *(
-            e._replace(weight=OF_PEOPLE)
-            for e in read_lexicon(people)[0]
-            if e.label == "PER"
-        ),
+        *people_entries(people),
     ]
     merged = merge_entries(entries, LexiconReport())
     write_lexicon((entry._replace(source="") for entry in merged), out)
