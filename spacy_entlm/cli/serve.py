@@ -1,10 +1,15 @@
 """The command `serve`: a pipeline that answers over HTTP."""
 
+import os
+import sys
 from typing import Optional
 
 from ..files.errors import DataError
 from ._options import GPU_ID, arg, command, opt
 
+THREADS = "OMP_NUM_THREADS"
+# Each has a copy of the pipeline in memory.
+MOST_READERS = 4
 READERS = (
     "Copies of the pipeline, each reads a batch at a time; else one for each core, at "
     "most 4, or one on a GPU"
@@ -40,7 +45,7 @@ def serve_cli(
     except ImportError as error:  # it says which extra is missing
         raise DataError(str(error)) from error
     from ..serving.limits import Limits
-    from ..serving.reader import Reader, share_threads, suitable_readers
+    from ..serving.reader import Reader
 
     limits = Limits(
         bytes=max_bytes,
@@ -51,6 +56,30 @@ def serve_cli(
         batch=batch_size,
         wait=wait / 1000,
     )
-    n_readers = readers or suitable_readers(gpu_id)
-    share_threads(n_readers)
+    n_readers = readers or _suitable_readers(gpu_id)
+    _share_threads(n_readers)
     serve(Reader(pipeline, gpu_id, n_readers), limits, port, host)
+
+
+def _suitable_readers(gpu_id: int) -> int:
+    """One for each core, at most 4; on a GPU one."""
+    return 1 if gpu_id >= 0 else min(_n_cores(), MOST_READERS)
+
+
+def _share_threads(n_readers: int) -> None:
+    """Give each of some readers its share of the cores, unless OMP_NUM_THREADS is set:
+    more threads than cores wait for each other. For the whole process, which is this
+    command's own, and for what is loaded from then on."""
+    if n_readers == 1 or THREADS in os.environ:
+        return
+    n_threads = max(1, _n_cores() // n_readers)
+    os.environ[THREADS] = str(n_threads)  # which ONNX Runtime's graphs look at
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(n_threads)
+
+
+def _n_cores() -> int:
+    """Those that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # on Linux
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,7 +1,5 @@
 """A pipeline that reads batches of texts, and may be replaced between two of them."""
 
-import os
-import sys
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, Dict, List, Union
@@ -12,9 +10,6 @@ from spacy.language import Language
 from ..files.errors import shorten
 from ..pipeline.confidence import scored_entities
 
-THREADS = "OMP_NUM_THREADS"
-# Each has a copy of the pipeline in memory.
-MOST_READERS = 4
 # Read after loading: a pipeline that cannot predict is not taken.
 _TRIAL = "Anna lives in Berlin."
 
@@ -80,31 +75,6 @@ class Reader:
         # Of each thread on its own.
         if self.gpu_id >= 0:
             spacy.require_gpu(self.gpu_id)
-
-
-def suitable_readers(gpu_id: int = -1) -> int:
-    """One for each core, at most 4; on a GPU, which is one, one.
-    gpu_id (int): The GPU, -1 for the CPU."""
-    return 1 if gpu_id >= 0 else min(_n_cores(), MOST_READERS)
-
-
-def share_threads(n_readers: int) -> None:
-    """Give each of some readers its share of the cores, unless OMP_NUM_THREADS is set:
-    more threads than cores wait for each other. It holds for the whole process, and for
-    what is loaded from then on."""
-    if n_readers == 1 or THREADS in os.environ:
-        return
-    n_threads = max(1, _n_cores() // n_readers)
-    os.environ[THREADS] = str(n_threads)  # which ONNX Runtime's graphs look at
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(n_threads)
-
-
-def _n_cores() -> int:
-    """Those that this process may use."""
-    if hasattr(os, "sched_getaffinity"):  # on Linux
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _read_alone(nlp: Language, text: str) -> Answer:

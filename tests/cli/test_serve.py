@@ -1,11 +1,13 @@
 """The command `serve`: what it makes of its arguments before it serves."""
 
+import os
 import sys
 
 import pytest
+import torch
 from typer.testing import CliRunner
 
-from spacy_entlm.cli import entlm_cli
+from spacy_entlm.cli import entlm_cli, serve
 
 
 def run(*args):
@@ -58,3 +60,29 @@ def test_without_the_extra_it_is_named(monkeypatch, package):
     result = run("none")
     assert result.exit_code == 1 and "[serve]" in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "n_readers, given, environment, n_threads",
+    [(1, None, None, None), (2, None, "3", 3), (8, None, "1", 1), (2, "5", "5", None)],
+)
+def test_readers_share_the_cores(n_readers, given, environment, n_threads, monkeypatch):
+    if given is None:
+        monkeypatch.setenv(serve.THREADS, "")  # so that it is as before afterwards
+        monkeypatch.delenv(serve.THREADS)
+    else:
+        monkeypatch.setenv(serve.THREADS, given)
+    monkeypatch.setattr(serve, "_n_cores", lambda: 6)
+    told = []
+    monkeypatch.setattr(torch, "set_num_threads", told.append)
+    serve._share_threads(n_readers)
+    assert os.environ.get(serve.THREADS) == environment
+    assert told == ([] if n_threads is None else [n_threads])
+
+
+def test_a_reader_for_each_core(monkeypatch):
+    assert serve._suitable_readers(-1) == min(4, serve._n_cores())
+    for n_cores, n_readers in (1, 1), (3, 3), (64, 4):
+        monkeypatch.setattr(serve, "_n_cores", lambda n=n_cores: n)
+        assert serve._suitable_readers(-1) == n_readers
+        assert serve._suitable_readers(0) == 1

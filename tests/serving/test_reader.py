@@ -1,17 +1,15 @@
 """The pipeline: its answers are those of a call, and it does not grow."""
 
-import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import spacy
-import torch
 from spacy.language import Language
 
 from spacy_entlm import confidence
 from spacy_entlm.serving import reader as module
-from spacy_entlm.serving.reader import Failure, Reader, share_threads, suitable_readers
+from spacy_entlm.serving.reader import Failure, Reader
 
 
 @pytest.fixture(scope="module")
@@ -67,31 +65,6 @@ def test_copies_read_at_the_same_time(trained_folder, reader, texts, monkeypatch
     with ThreadPoolExecutor(2) as threads:
         list(threads.map(two.read, [texts, texts]))
     assert {id(nlp) for nlp in seen} == {id(nlp) for nlp in two.copies}
-
-
-@pytest.mark.parametrize(
-    "n_readers, given, environment, n_threads",
-    [(1, None, None, None), (2, None, "3", 3), (8, None, "1", 1), (2, "5", "5", None)],
-)
-def test_readers_share_the_cores(n_readers, given, environment, n_threads, monkeypatch):
-    if given is None:
-        monkeypatch.setenv(module.THREADS, "")  # so that it is as before afterwards
-        monkeypatch.delenv(module.THREADS)
-    else:
-        monkeypatch.setenv(module.THREADS, given)
-    monkeypatch.setattr(module, "_n_cores", lambda: 6)
-    told = []
-    monkeypatch.setattr(torch, "set_num_threads", told.append)
-    share_threads(n_readers)
-    assert os.environ.get(module.THREADS) == environment
-    assert told == ([] if n_threads is None else [n_threads])
-
-
-def test_a_reader_for_each_core(monkeypatch):
-    assert suitable_readers() == min(4, module._n_cores())
-    for n_cores, n_readers in (1, 1), (3, 3), (64, 4):
-        monkeypatch.setattr(module, "_n_cores", lambda n=n_cores: n)
-        assert suitable_readers() == n_readers and suitable_readers(0) == 1
 
 
 def test_words_of_texts_are_forgotten(reader):
