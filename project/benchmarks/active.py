@@ -36,6 +36,8 @@ CHANCE, RANKED = "random", "ranked"
 Key = Tuple[str, int, str, int]
 # F1 by repeat, of a data set, a method and a number of sentences.
 Figures = Dict[Tuple[str, str, int], Dict[Tuple[int, int], float]]
+# By chance: whether half as many that are chosen, or fewer, have the same F1.
+HALVED = 50
 # Of a plot: a panel's place and size in pixels, and the colours of the methods.
 PANEL, HEIGHT, LEFT, TOP = 190, 150, 30, 24
 COLOURS = {CHANCE: "#888888", RANKED: "#1f5fbf"}
@@ -55,8 +57,10 @@ def run(
     n_pool: int = 1000,
     n_test: int = 300,
     backbone: str = "entlm-mini",
+    mixed_precision: bool = False,
 ) -> None:
     """Train and measure what RECORDS does not hold yet."""
+    model = {"name": backbone, "mixed_precision": mixed_precision}
     steps = [int(size) for size in sizes.split(",")]
     parts = dict(pair.split("=", 1) for pair in gold)
     docs = {name: _read(Path(path)) for name, path in parts.items()}
@@ -66,7 +70,7 @@ def run(
             for name, every in docs.items():
                 drawn = random.Random(repeat).sample(every, len(every))
                 test, pool = drawn[:n_test], drawn[n_test : n_test + n_pool]
-                start = untrained(every, backbone)
+                start = untrained(every, model)
                 for method in methods.split(","):
                     known: List[int] = []
                     nlp = start
@@ -97,7 +101,10 @@ def table(records: Path) -> None:
         cells = (f"{name}, {size}", method, len(own), f"{mean:.1f}", ends)
         print("|", *(f"{cell} |" for cell in cells), f"{n_words:.0f} |")
     names = sorted({cell[0] for cell in f1s})
-    for ours, theirs in ((10, 10), (25, 25), (25, 50)):
+    sizes = sorted({cell[2] for cell in f1s})
+    pairs = [(size, size) for size in sizes]
+    pairs += [(size, HALVED) for size in sizes if size < HALVED and HALVED in sizes]
+    for ours, theirs in pairs:
         print(f"\n{ours} chosen, less {theirs} by chance:")
         every: List[Dict[Tuple[int, int], float]] = [{}, {}]
         for i, name in enumerate(names):
@@ -170,10 +177,11 @@ def _difference(
     return f"{found.mean:+.1f} ({found.low:+.1f} to {found.high:+.1f})"
 
 
-def untrained(docs: Sequence[Doc], backbone: str) -> Language:
-    """A pipeline that knows the names of the classes and nothing else."""
+def untrained(docs: Sequence[Doc], model: Dict[str, Any]) -> Language:
+    """A pipeline that knows the names of the classes and nothing else.
+    model: Settings of its model, its `name` among them."""
     nlp = spacy.blank("en")
-    nlp.add_pipe("entlm_ner", config={"model": {"name": backbone}})
+    nlp.add_pipe("entlm_ner", config={"model": model})
     labels = sorted({ent.label_ for doc in docs for ent in doc.ents})
     pipe: Any = nlp.get_pipe("entlm_ner")
     example = Example(nlp.make_doc("."), nlp.make_doc("."))
