@@ -135,7 +135,7 @@ def make_byte_bpe(specials):
         (piece, tokenizer.token_to_id(piece)) for piece in (specials[0], specials[1])
     )
     tokenizer.post_processor = token_processors.RobertaProcessing(
-        sep=end, cls=begin, trim_offsets=True, add_prefix_space=False
+        end, begin, trim_offsets=True, add_prefix_space=False
     )
     return tokenizer
 
