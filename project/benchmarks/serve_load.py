@@ -8,6 +8,9 @@ same texts in this process while the server waits, and the server when far more 
 than it can read; then half of that rate, where percentiles of the latency are taken;
 then the same with a reload and a SIGTERM in the middle. A request is lost if a
 connection took it and no answer came; one that found no listener is "refused".
+
+The client shares the cores with the server, so it is aiohttp (to be installed): httpx
+wants up to ten times as much of them.
 """
 
 import asyncio
@@ -22,7 +25,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import List, Optional, Tuple
 
-import httpx
+import aiohttp
 import spacy
 import typer
 
@@ -100,20 +103,25 @@ def pipe_rate(pipeline: Path, texts: List[str], n_process: int) -> float:
     return len(many) / (time.perf_counter() - start)
 
 
-def client_of(address: str) -> httpx.AsyncClient:
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
-    return httpx.AsyncClient(base_url=address, timeout=LONG, limits=limits)
+def client_of(address: str) -> aiohttp.ClientSession:
+    """A client with as many connections as there are requests; in an event loop."""
+    return aiohttp.ClientSession(
+        address,
+        connector=aiohttp.TCPConnector(limit=0),
+        timeout=aiohttp.ClientTimeout(LONG),
+    )
 
 
-async def ask(client: httpx.AsyncClient, text: str) -> Tuple[str, float]:
+async def ask(client: aiohttp.ClientSession, text: str) -> Tuple[str, float]:
     """What became of a request, and after how many seconds."""
     start = time.perf_counter()
     try:
-        answer = await client.post("/entities", json={"texts": [text]})
-        outcome = str(answer.status_code)
-    except httpx.ConnectError:
+        async with client.post("/entities", json={"texts": [text]}) as answer:
+            await answer.read()
+            outcome = str(answer.status)
+    except aiohttp.ClientConnectorError:
         outcome = REFUSED
-    except httpx.HTTPError:
+    except (aiohttp.ClientError, asyncio.TimeoutError):
         outcome = LOST
     return outcome, time.perf_counter() - start
 
