@@ -11,6 +11,8 @@ from spacy_entlm.evaluation.compare.config import read_config
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = sorted((ROOT / "project" / "benchmarks").rglob("*.py"))
+# What a script needs beside this package and its extras.
+INSTALLED_BY_HAND = {"span_marker_ner": "span_marker", "serve_load": "aiohttp"}
 CONFIGS = sorted((ROOT / "project" / "benchmarks" / "configs").glob("*.yml"))
 
 
@@ -34,7 +36,7 @@ def test_a_seed_fixes_the_result(path):
 def test_script_can_be_imported(path, monkeypatch):
     """All that it takes from the package is there."""
     monkeypatch.syspath_prepend(str(path.parent))
-    if path.stem == "span_marker_ner":
-        pytest.importorskip("span_marker")
+    if path.stem in INSTALLED_BY_HAND:
+        pytest.importorskip(INSTALLED_BY_HAND[path.stem])
     spec = importlib.util.spec_from_file_location(f"imported_{path.stem}", path)
     spec.loader.exec_module(importlib.util.module_from_spec(spec))
