@@ -6,7 +6,8 @@ Requests of one text each, of mixed lengths, are sent at random moments of a giv
 whatever was answered before. First alone, one after the other; then `nlp.pipe` on the
 same texts in this process while the server waits, and the server when far more comes
 than it can read; then half of that rate, where percentiles of the latency are taken;
-then the same with a reload and a SIGTERM in the middle. A request is lost if a
+then the same with a reload and a SIGTERM in the middle; if wanted, short ones of these
+again and again, each with a new server. A request is lost if a
 connection took it and no answer came; one that found no listener is "refused".
 
 The client shares the cores with the server, so it is aiohttp (to be installed): httpx
@@ -40,6 +41,8 @@ PIPE_BATCHES = 6
 # Requests a second for saturation, far more than can be read.
 FLOOD = 1000
 LONG = 120
+# Of each of the short parts with a reload and a SIGTERM.
+STOP_SECONDS = 9.0
 # For saturation: its last requests wait as long as it lasts.
 FLOOD_SECONDS = 40
 
@@ -49,6 +52,7 @@ def main(
     texts: Path = typer.Argument(help="Plain text of any form"),
     seconds: float = typer.Option(30.0, help="Of each of the last two parts"),
     n_texts: int = typer.Option(600, help="Different texts"),
+    stops: int = typer.Option(0, help="More reloads and stops, 9 seconds each"),
     readers: int = typer.Option(1, help="Of the server; processes of nlp.pipe"),
     seed: int = 0,
 ) -> None:
@@ -69,6 +73,22 @@ def main(
         half = asyncio.run(load(address, mixed, rate / 2, seconds, process))
         report("reload, then SIGTERM", half, median)
         print(f"ended with {process.wait(LONG)}")
+    finally:
+        process.kill()
+    every: List[Tuple[str, float]] = []
+    for _ in range(stops):
+        every += stop_once(pipeline, readers, mixed, rate / 2)
+    if every:
+        report(f"{stops} more", every, median)
+
+
+def stop_once(
+    pipeline: Path, readers: int, texts: List[str], rate: float
+) -> List[Tuple[str, float]]:
+    """Outcomes of requests to a server that is reloaded and ended meanwhile."""
+    process, address = start(pipeline, readers)
+    try:
+        return asyncio.run(load(address, texts, rate, STOP_SECONDS, process))
     finally:
         process.kill()
 

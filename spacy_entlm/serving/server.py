@@ -36,8 +36,12 @@ except ImportError as error:  # pragma: no cover
 
 logger = logging.getLogger(__name__)
 
-# After SIGTERM: connections that are kept open are told that they end, before they do.
-FAREWELL_SECONDS = 0.5
+# After SIGTERM: for so long, connections that are kept open are told with their next
+# answer that they end. What is sent into one while it is closed would be lost.
+FAREWELL_SECONDS = 2.0
+FAREWELL_STEP = 0.05
+# Longer than clients and load balancers keep one that rests: they should close it.
+KEEP_ALIVE_SECONDS = 75
 # For the last answers on their way, on top of the limit for an answer.
 SLOW_SECONDS = 5
 RETRY = {"Retry-After": "1"}
@@ -65,12 +69,15 @@ class Service:
         """Entities of texts."""
         loop = asyncio.get_running_loop()
         start = loop.time()
-        code, headers = 200, {"Connection": "close"} if self.is_stopping else {}
+        code = 200
+        headers: Dict[str, str] = {}
         try:
             content = await self._answer(request, start + self.limits.seconds)
         except HTTPException as error:
             code, content = error.status_code, {"detail": error.detail}
             headers |= error.headers or {}
+        if self.is_stopping:
+            headers["Connection"] = "close"
         self.metrics.requests.labels(str(code)).inc()
         self.metrics.seconds.observe(loop.time() - start)
         return JSONResponse(content, code, headers)
@@ -187,15 +194,25 @@ class Server(uvicorn.Server):
     def __init__(self, service: Service) -> None:
         longest = int(service.limits.seconds) + SLOW_SECONDS
         app = make_app(service)
-        super().__init__(server_config(app, timeout_graceful_shutdown=longest))
+        config = server_config(
+            app,
+            timeout_graceful_shutdown=longest,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        )
+        super().__init__(config)
         self.service = service
 
     async def shutdown(self, sockets: Optional[List[socket.socket]] = None) -> None:
         """As uvicorn's, which closes connections that are kept open at once."""
         self.service.is_stopping = True
+        for _ in range(2):  # turns of the loop: who has connected is accepted
+            await asyncio.sleep(0)
         for server in self.servers:
             server.close()
-        await asyncio.sleep(FAREWELL_SECONDS)
+        loop = asyncio.get_running_loop()
+        end = loop.time() + FAREWELL_SECONDS
+        while self.server_state.connections and loop.time() < end:
+            await asyncio.sleep(FAREWELL_STEP)
         await super().shutdown(sockets)
 
 

@@ -58,10 +58,12 @@ def serve_reader():
             thread = threading.Thread(**run)
             thread.start()
             address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-            client = stack.enter_context(httpx.Client(base_url=address, timeout=LONG))
             stack.callback(thread.join, LONG)
+            client = stack.enter_context(httpx.Client(base_url=address, timeout=LONG))
             stack.callback(setattr, server, "should_exit", True)
-            return SimpleNamespace(client=client, server=server, address=address)
+            return SimpleNamespace(
+                client=client, server=server, thread=thread, address=address
+            )
 
         yield start
 

@@ -240,10 +240,39 @@ def test_connections_that_are_kept_are_told_of_the_end(serve_reader, slow):
     assert "connection" not in ask(served, "a").headers
     served.server.should_exit = True
     wait_until(lambda: served.server.service.is_stopping)
+    time.sleep(0.8)  # a client may well let a connection rest for so long
     last = ask(served, "a")
     assert last.status_code == 200 and last.headers["connection"] == "close"
     with pytest.raises(httpx.ConnectError):
         ask(served, "a")
+
+
+def test_who_waits_for_an_answer_is_told_of_the_end_with_it(serve_reader, slow):
+    """Else the next request would go into a connection that is being closed."""
+    served = serve_reader(slow)
+    with ThreadPoolExecutor(1) as pool:
+        first = held_up(served, slow, pool)
+        served.server.should_exit = True
+        wait_until(lambda: served.server.service.is_stopping)
+        slow.goes_on.set()
+        last = first.result(LONG)
+    assert last.status_code == 200 and last.headers["connection"] == "close"
+
+
+def test_a_server_without_connections_ends_at_once(serve_reader, slow):
+    served = serve_reader(slow)
+    ask(served, "a")
+    served.client.close()
+    served.server.should_exit = True
+    start = time.monotonic()
+    served.thread.join(LONG)
+    assert time.monotonic() - start < 1
+
+
+def test_a_connection_is_kept_for_longer_than_a_client_keeps_it(serve_reader, slow):
+    """Load balancers rest one for a minute: who closes it first loses no request."""
+    served = serve_reader(slow)
+    assert served.server.config.timeout_keep_alive > 60
 
 
 def test_a_port_that_is_taken_is_told(serve_reader, slow):
