@@ -1,7 +1,8 @@
 """Best paths and marginals of linear chains, many of unequal length at once.
 
 Loops go over positions, never over chains: at each position all chains that reach it
-are advanced together.
+are advanced together. On a GPU, where a call takes longer than its work, all is one
+kernel (`kernel.py`).
 
 All is computed with probabilities that are scaled at each position, so neither length
 nor size can make them vanish.
@@ -12,6 +13,8 @@ from typing import Any, List, Tuple
 import numpy
 from thinc.types import Floats2d, Ints1d
 from thinc.util import get_array_module
+
+from .kernel import decode_on_gpu
 
 # The state before a chain's first word.
 START = 0
@@ -33,17 +36,24 @@ def decode_chains(
         marginals float32 (n_words, n_states), p(state of the word | chain).
     """
     xp = get_array_module(emissions)
-    order, bounds = _by_position(lengths)
-    words = xp.asarray(order)
+    if xp is not numpy:
+        return decode_on_gpu(xp, emissions, lengths, transitions)
+    return _decode(emissions, lengths, transitions)
+
+
+def _decode(
+    emissions: Any, lengths: numpy.ndarray, transitions: Any
+) -> Tuple[Any, Any]:
+    words, bounds = _by_position(lengths)
     # The start is a state of its own, in which no word can be.
-    packed = xp.pad(emissions[words], ((0, 0), (1, 0)))
-    transitions = xp.pad(transitions, ((0, 0), (1, 0)))
-    state = xp.zeros((len(lengths), packed.shape[1]), dtype=packed.dtype)
+    packed = numpy.pad(emissions[words], ((0, 0), (1, 0)))
+    transitions = numpy.pad(transitions, ((0, 0), (1, 0)))
+    state = numpy.zeros((len(lengths), packed.shape[1]), dtype=packed.dtype)
     state[:, START] = 1
-    best = xp.zeros(len(emissions), dtype="int64")
-    marginals = xp.zeros_like(emissions)
-    best[words] = _best_paths(xp, packed, transitions, bounds, state.copy()) - 1
-    marginals[words] = _marginals(xp, packed, transitions, bounds, state)[:, 1:]
+    best = numpy.zeros(len(emissions), dtype="int64")
+    marginals = numpy.zeros_like(emissions)
+    best[words] = _best_paths(packed, transitions, bounds, state.copy()) - 1
+    marginals[words] = _marginals(packed, transitions, bounds, state)[:, 1:]
     return best, marginals
 
 
@@ -59,31 +69,27 @@ def _by_position(lengths: numpy.ndarray) -> Tuple[numpy.ndarray, Bounds]:
     return words[numpy.lexsort((chain, position))], list(zip([0, *ends], ends))
 
 
-def _best_paths(
-    xp: Any, packed: Any, transitions: Any, bounds: Bounds, state: Any
-) -> Any:
+def _best_paths(packed: Any, transitions: Any, bounds: Bounds, state: Any) -> Any:
     """int64 (n_words), states of the best paths, by position."""
-    back = xp.zeros(packed.shape, dtype="int64")
+    back = numpy.zeros(packed.shape, dtype="int64")
     for begin, end in bounds:
         n = end - begin
         through = state[:n, :, None] * transitions
         back[begin:end] = through.argmax(axis=1)
         state[:n] = _scaled(through.max(axis=1) * packed[begin:end])
-    paths = xp.zeros(len(packed), dtype="int64")
+    paths = numpy.zeros(len(packed), dtype="int64")
     last = state.argmax(axis=1)
     for begin, end in reversed(bounds):
         n = end - begin
         paths[begin:end] = last[:n]
-        last[:n] = back[xp.arange(begin, end), last[:n]]
+        last[:n] = back[numpy.arange(begin, end), last[:n]]
     return paths
 
 
-def _marginals(
-    xp: Any, packed: Any, transitions: Any, bounds: Bounds, state: Any
-) -> Any:
+def _marginals(packed: Any, transitions: Any, bounds: Bounds, state: Any) -> Any:
     """float32 (n_words, n_states), by position."""
-    forward = xp.zeros_like(packed)
-    message = xp.ones_like(state)
+    forward = numpy.zeros_like(packed)
+    message = numpy.ones_like(state)
     for begin, end in bounds:
         n = end - begin
         state[:n] = _scaled((state[:n] @ transitions) * packed[begin:end])
