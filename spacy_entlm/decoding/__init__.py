@@ -1,1 +1,1 @@
-"""Scores of words -> entities: array code that numpy and cupy run alike."""
+"""Scores of words -> entities: array code, and a kernel for GPUs."""
