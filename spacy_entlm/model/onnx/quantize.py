@@ -1,12 +1,11 @@
 """Matrix products in int8.
 
-Each row that enters a product is divided by its largest number first, and what comes
-out is multiplied by that: the same product, with a scale for each piece. With one scale
-for a whole batch one large number would take the digits of all others (figures:
-project/benchmarks/RESULTS.md).
+Each row that enters a product has a scale of its own, with which what comes out of the
+product is multiplied. With one scale for a whole batch one large number would take the
+digits of all others (figures: project/benchmarks/RESULTS.md).
 """
 
-from typing import Any, Dict, List, Set
+from typing import Any, Dict, List, Set, Tuple
 
 import numpy
 
@@ -19,10 +18,8 @@ from .scores import ArrayRows
 LEAST = 1e-12
 # What 1 becomes, and what stands for 0 where numbers have no sign.
 STEPS, ZERO = 127, 128
-# Names of constants.
-SCALE, ZERO_POINT, SMALLEST, LAST_AXIS = (
-    f"entlm/{name}" for name in ("scale", "zero_point", "smallest", "last_axis")
-)
+# Names of constants begin with it.
+OURS = "entlm"
 # Whose operator the product is.
 DOMAIN, DOMAIN_VERSION = "com.microsoft", 1
 OPSET, IR_VERSION = 18, 9
@@ -106,12 +103,13 @@ class _Steps:
     def __init__(self) -> None:
         self.nodes: List[Any] = []
         self.constants: List[Any] = []
-        # What enters products, and weights: each is written once.
+        # What was made already: each is written once.
         self._known: Set[str] = set()
-        self.scale = self.constant(SCALE, numpy.float32(1 / STEPS))
-        self.zero = self.constant(ZERO_POINT, numpy.uint8(ZERO))
-        self.least = self.constant(SMALLEST, numpy.float32(LEAST))
-        self.last_axis = self.constant(LAST_AXIS, numpy.array([-1]))
+        self.one = self.constant(f"{OURS}/one", numpy.float32(1))
+        self.step = self.constant(f"{OURS}/step", numpy.float32(1 / STEPS))
+        self.zero = self.constant(f"{OURS}/zero", numpy.uint8(ZERO))
+        self.least = self.constant(f"{OURS}/least", numpy.float32(LEAST))
+        self.last_axis = self.sizes(-1)
 
     def constant(self, name: str, value: Any) -> str:
         """Its name."""
@@ -131,27 +129,59 @@ class _Steps:
         self.nodes.append(node)
         return output
 
+    def sizes(self, *sizes: int) -> str:
+        """The name of a constant, int64 (n)."""
+        name = "/".join([OURS, "sizes", *map(str, sizes)])
+        if self._is_new(name):
+            self.constant(name, numpy.array(sizes, dtype="int64"))
+        return name
+
     def multiply(self, x: str, weight: numpy.ndarray, name: str, output: str) -> None:
         """x, float32 (..., n), times a weight, float32 (n, m), whose name it is."""
-        largest, integers = f"{x}/largest", f"{x}/uint8"
-        if integers not in self._known:
-            self._known.add(integers)
-            absolute = self.add("Abs", [x], f"{x}/absolute")
-            top = self.add("ReduceMax", [absolute, self.last_axis], f"{x}/top")
-            self.add("Max", [top, self.least], largest)
-            scaled = self.add("Div", [x, largest], f"{x}/scaled")
-            self.add("QuantizeLinear", [scaled, self.scale, self.zero], integers)
+        n, m = weight.shape
         values, scales = f"{name}/int8", f"{name}/scales"
-        if values not in self._known:
-            self._known.add(values)
+        if self._is_new(values):
             steps = numpy.maximum(numpy.abs(weight).max(axis=0), LEAST) / STEPS
             self.constant(values, numpy.rint(weight / steps).astype("int8"))
             self.constant(scales, steps.astype("float32"))
-        inputs = [integers, values, self.scale, scales, self.zero]
+        rows, row_scales = self._quantized_rows(x, n)
         product = self.add(
-            "MatMulIntegerToFloat", inputs, f"{output}/product", domain=DOMAIN
+            "MatMulIntegerToFloat",
+            [rows, values, self.one, scales, self.zero],
+            f"{output}/product",
+            domain=DOMAIN,
         )
-        self.add("Mul", [product, largest], output)
+        scaled = self.add("Mul", [product, row_scales], f"{output}/scaled")
+        shape = f"{x}/shape/{m}"
+        if self._is_new(shape):
+            self.add("Concat", [f"{x}/windows", self.sizes(m)], shape, axis=0)
+        self.add("Reshape", [scaled, shape], output)
+
+    def _quantized_rows(self, x: str, n: int) -> Tuple[str, str]:
+        """x, float32 (..., n), as uint8 (n_rows, n), and float32 (n_rows, 1)."""
+        from onnx import TensorProto, helper
+
+        integers, scales = f"{x}/uint8", f"{x}/scales"
+        if self._is_new(integers):
+            self.add("Shape", [x], f"{x}/windows", end=-1)
+            rows = self.add("Reshape", [x, self.sizes(-1, n)], f"{x}/rows")
+            # Faster than the greatest absolute number, which wants another copy.
+            high = self.add("ReduceMax", [rows, self.last_axis], f"{x}/high")
+            low = self.add("ReduceMin", [rows, self.last_axis], f"{x}/low")
+            less = self.add("Neg", [low], f"{x}/less")
+            largest = self.add("Max", [high, less, self.least], f"{x}/largest")
+            self.add("Mul", [largest, self.step], scales)
+            flat = self.add("Reshape", [scales, self.sizes(-1)], f"{x}/flat")
+            number = self.add("Shape", [flat], f"{x}/number")
+            zero = helper.make_tensor("zero", TensorProto.UINT8, [1], [ZERO])
+            zeros = self.add("ConstantOfShape", [number], f"{x}/zeros", value=zero)
+            self.add("QuantizeLinear", [rows, flat, zeros], integers, axis=0)
+        return integers, scales
+
+    def _is_new(self, name: str) -> bool:
+        is_new = name not in self._known
+        self._known.add(name)
+        return is_new
 
 
 def _onnx() -> Any:
