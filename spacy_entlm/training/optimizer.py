@@ -61,8 +61,8 @@ class FusedAdam(Optimizer):
         # Weights may have moved in memory since the last step.
         parameter.data, parameter.grad = shared, torch.from_numpy(gradient)
         self.fused[key].step()
+        parameter.grad.zero_()
         parameter.grad = None
-        gradient *= 0
         if self.averages is not None:
             if key not in self.averages:
                 self.averages[key] = weights * 0
