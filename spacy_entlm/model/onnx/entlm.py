@@ -1,6 +1,6 @@
 """`spacy-entlm.OnnxEntLM.v1`: an EntLM model that was exported; it only predicts."""
 
-from typing import Any, Callable, Iterable, List, NoReturn, Optional
+from typing import Any, Callable, Iterable, List, NoReturn, Optional, Tuple
 
 import numpy
 from spacy.tokens import Doc, Span
@@ -8,7 +8,15 @@ from thinc.api import Model
 
 from ...decoding.types import LabelScores
 from ...label_words.words import LabelWords
-from ..base import Alphabet, PieceModel, ReadingConfig, ReadingModel, forward, init
+from ..base import (
+    CPU_BATCH_PIECES,
+    Alphabet,
+    PieceModel,
+    ReadingConfig,
+    ReadingModel,
+    forward,
+    init,
+)
 from ..batches import Batch
 from ..types import PieceFeatures
 from .scores import score_words
@@ -54,6 +62,11 @@ class OnnxEntLMModel(ReadingModel):
     def labels(self) -> List[str]:
         """The classes, in the order of their rows."""
         return list(self.label_words)
+
+    @property
+    def batch_limits(self) -> Tuple[int, int]:
+        """Windows of one length are read together: graphs take no padding."""
+        return CPU_BATCH_PIECES, 0
 
     def read_batch(self, batch: Batch) -> numpy.ndarray:
         """float32 (n, width), features of the words that are read from a batch."""

@@ -92,6 +92,16 @@ class Graph:
             raise DataError(f"{problem}{found}", path=path)
 
 
+def onnx_package() -> Any:
+    """The package that changes graphs; running them needs only ONNX Runtime.
+    RAISES (ImportError): If it is not installed."""
+    try:
+        import onnx
+    except ImportError as error:
+        raise ImportError(MISSING) from error
+    return onnx
+
+
 def _start(content: bytes, n_threads: int) -> Any:
     """A session of ONNX Runtime. n_threads (int): Of a CPU; 0: one for each core."""
     try:

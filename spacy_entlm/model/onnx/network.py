@@ -25,12 +25,13 @@ ENCODER_FILE, VOCABULARY_FILE = "encoder.onnx", "vocabulary.onnx"
 ROWS_FILE = "rows.safetensors"
 LABEL_WORDS_FILE, TOKENIZER_FILE = "label_words.json", "tokenizer.json"
 FACTS_FILE = "export.json"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 # Of the rows: the output matrix, the label rows, and where they are others than the
 # output matrix the input embeddings. Biases may lack in the first.
 VOCABULARY, LABELS, EMBEDDINGS, BIASES = "vocabulary", "labels", "embeddings", "_biases"
 # What the encoder reads and gives.
-INPUTS, OUTPUT = ("embeddings", "mask", "positions"), "features"
+MASK = "mask"
+INPUTS, OUTPUT = ("embeddings", MASK, "positions"), "features"
 
 
 @dataclass
@@ -68,7 +69,7 @@ class OnnxNetwork:
     ) -> numpy.ndarray:
         """Features of chosen pieces.
 
-        ids, mask: int64 (n_windows, longest).
+        ids, mask: int64 (n_windows, length); nothing is padded.
         positions: int64 (n), rows of the flattened windows.
         RETURNS: float32 (n, width).
         """

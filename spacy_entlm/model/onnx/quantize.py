@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Set, Tuple
 import numpy
 
 from ...files.errors import DataError
-from .graph import MISSING
+from .graph import onnx_package
 from .int8_rows import FEATURES, PART_ROWS, TOP, TOTAL
 from .scores import ArrayRows
 
@@ -33,7 +33,7 @@ def quantized(graph: bytes) -> bytes:
     RAISES (ImportError): If the package onnx is not installed. (DataError): If there is
         no such product.
     """
-    onnx = _onnx()
+    onnx = onnx_package()
     model = onnx.load_model_from_string(graph)
     weights = {each.name: each for each in model.graph.initializer}
     steps = _Steps()
@@ -60,7 +60,7 @@ def quantized(graph: bytes) -> bytes:
 def quantized_rows(rows: ArrayRows) -> bytes:
     """The graph of `Int8Rows`.
     RAISES (ImportError): If the package onnx is not installed."""
-    helper = _onnx().helper
+    helper = onnx_package().helper
     steps = _Steps()
     parts: Dict[str, List[str]] = {TOP: [], TOTAL: []}
     for start in range(0, len(rows), PART_ROWS):
@@ -81,7 +81,7 @@ def quantized_rows(rows: ArrayRows) -> bytes:
         steps.add("Concat", of_parts, name, axis=-1)
 
     def value(name: str, width: int) -> Any:
-        float32 = _onnx().TensorProto.FLOAT
+        float32 = onnx_package().TensorProto.FLOAT
         return helper.make_tensor_value_info(name, float32, ["word", width])
 
     graph = helper.make_graph(
@@ -182,11 +182,3 @@ class _Steps:
         is_new = name not in self._known
         self._known.add(name)
         return is_new
-
-
-def _onnx() -> Any:
-    try:
-        import onnx
-    except ImportError as error:
-        raise ImportError(MISSING) from error
-    return onnx
