@@ -1,18 +1,17 @@
 """The command `serve`: a pipeline that answers over HTTP."""
 
 import os
-import sys
 from typing import Optional
 
 from ..files.errors import DataError
 from ._options import GPU_ID, arg, command, opt
 
 THREADS = "OMP_NUM_THREADS"
-# Each has a copy of the pipeline in memory.
+# Each is a process with a copy of the pipeline.
 MOST_READERS = 4
 READERS = (
-    "Copies of the pipeline, each reads a batch at a time; else one for each core, at "
-    "most 4, or one on a GPU"
+    "Processes with a copy of the pipeline, each reads a batch at a time; else one for "
+    "each core, at most 4, or one on a GPU"
 )
 
 
@@ -45,7 +44,7 @@ def serve_cli(
     except ImportError as error:  # it says which extra is missing
         raise DataError(str(error)) from error
     from ..serving.limits import Limits
-    from ..serving.reader import Reader
+    from ..serving.pool import ReaderPool
 
     limits = Limits(
         bytes=max_bytes,
@@ -58,7 +57,7 @@ def serve_cli(
     )
     n_readers = readers or _suitable_readers(gpu_id)
     _share_threads(n_readers)
-    serve(Reader(pipeline, gpu_id, n_readers), limits, port, host)
+    serve(ReaderPool(pipeline, gpu_id, n_readers), limits, port, host)
 
 
 def _suitable_readers(gpu_id: int) -> int:
@@ -68,14 +67,10 @@ def _suitable_readers(gpu_id: int) -> int:
 
 def _share_threads(n_readers: int) -> None:
     """Give each of some readers its share of the cores, unless OMP_NUM_THREADS is set:
-    more threads than cores wait for each other. For the whole process, which is this
-    command's own, and for what is loaded from then on."""
-    if n_readers == 1 or THREADS in os.environ:
-        return
-    n_threads = max(1, _n_cores() // n_readers)
-    os.environ[THREADS] = str(n_threads)  # which ONNX Runtime's graphs look at
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(n_threads)
+    more threads than cores wait for each other. For the processes that this one, which
+    is the command's own, will start."""
+    if n_readers > 1 and THREADS not in os.environ:
+        os.environ[THREADS] = str(max(1, _n_cores() // n_readers))
 
 
 def _n_cores() -> int:

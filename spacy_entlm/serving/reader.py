@@ -1,7 +1,6 @@
-"""A pipeline that reads batches of texts, and may be replaced between two of them."""
+"""A pipeline that reads batches of texts."""
 
 from dataclasses import dataclass
-from queue import SimpleQueue
 from typing import Any, Dict, List, Union
 
 import spacy
@@ -28,31 +27,16 @@ Answer = Union[List[Entity], Failure]
 
 
 class Reader:
-    """Reads texts with the pipeline of a folder or package.
+    """Reads texts with the pipeline of a folder or package. For one thread."""
 
-    As many threads as there are copies may call `read`, and another one `load`.
-    """
-
-    def __init__(self, pipeline: str, gpu_id: int = -1, n_copies: int = 1) -> None:
+    def __init__(self, pipeline: str, gpu_id: int = -1) -> None:
         """pipeline (str): Folder or name of a package.
         gpu_id (int): The GPU, -1 for the CPU.
-        n_copies (int): Of the pipeline; each reads a batch at a time.
         RAISES (OSError, ValueError): If it cannot be loaded."""
-        self.pipeline = pipeline
-        self.gpu_id = gpu_id
-        self.n_copies = n_copies
-        self.load()
-
-    def load(self) -> None:
-        """Load the pipeline, which takes the place of the earlier one. That stays if an
-        error is raised, and for a batch that is being read."""
-        self._use_gpu()
-        copies = [spacy.load(self.pipeline) for _ in range(self.n_copies)]
-        free: SimpleQueue[Language] = SimpleQueue()
-        for nlp in copies:
-            _read(nlp, [_TRIAL])
-            free.put(nlp)
-        self.copies, self._free = copies, free
+        if gpu_id >= 0:
+            spacy.require_gpu(gpu_id)
+        self.nlp = spacy.load(pipeline)
+        _read(self.nlp, [_TRIAL])
 
     def read(self, texts: List[str]) -> List[Answer]:
         """Find entities.
@@ -61,20 +45,10 @@ class Reader:
         RETURNS (List[Answer]): Of each text its entities, which have a start and an end
             in characters, a label, and a score from 0 to 1 or None; or why it failed.
         """
-        self._use_gpu()
-        free = self._free  # a copy of an earlier pipeline goes back to those
-        nlp = free.get()
         try:
-            return [*_read(nlp, texts)]
+            return [*_read(self.nlp, texts)]
         except Exception:
-            return [_read_alone(nlp, text) for text in texts]
-        finally:
-            free.put(nlp)
-
-    def _use_gpu(self) -> None:
-        # Of each thread on its own.
-        if self.gpu_id >= 0:
-            spacy.require_gpu(self.gpu_id)
+            return [_read_alone(self.nlp, text) for text in texts]
 
 
 def _read_alone(nlp: Language, text: str) -> Answer:

@@ -17,7 +17,8 @@ from typing import Any, AsyncIterator, Dict, List, Optional
 
 from .batches import Batches, Late, QueueFull
 from .limits import Limits
-from .reader import Failure, Reader
+from .pool import ReaderPool
+from .reader import Failure
 
 try:
     import uvicorn
@@ -56,7 +57,7 @@ class Texts(Body):
 class Service:
     """Answers calls with a reader."""
 
-    def __init__(self, reader: Reader, limits: Limits) -> None:
+    def __init__(self, reader: ReaderPool, limits: Limits) -> None:
         self.reader = reader
         self.limits = limits
         self.metrics = Metrics(lambda: self.batches.n_waiting)
@@ -156,6 +157,7 @@ def make_app(service: Service) -> FastAPI:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
+        await asyncio.to_thread(service.reader.close)
 
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, lifespan=reading)
     app.post("/entities")(service.entities)
@@ -216,7 +218,7 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def serve(reader: Reader, limits: Limits, port: int, host: str = HOST) -> None:
+def serve(reader: ReaderPool, limits: Limits, port: int, host: str = HOST) -> None:
     """Serve until SIGTERM or an interrupt; the address is printed.
     RAISES (DataError): If the port is taken."""
     listening = listen(port, host)
@@ -226,7 +228,7 @@ def serve(reader: Reader, limits: Limits, port: int, host: str = HOST) -> None:
     asyncio.run(_serve(reader, limits, listening))
 
 
-async def _serve(reader: Reader, limits: Limits, listening: socket.socket) -> None:
+async def _serve(reader: ReaderPool, limits: Limits, listening: socket.socket) -> None:
     service = Service(reader, limits)
     reloads = set()
 

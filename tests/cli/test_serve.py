@@ -4,7 +4,6 @@ import os
 import sys
 
 import pytest
-import torch
 from typer.testing import CliRunner
 
 from spacy_entlm.cli import entlm_cli, serve
@@ -21,9 +20,11 @@ def served(monkeypatch):
     from spacy_entlm.serving import server
 
     served = []
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # else threads of this process are set
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # else it is set, and stays
     monkeypatch.setattr(server, "serve", lambda *args: served.append(args))
-    return served
+    yield served
+    for reader, *_ in served:
+        reader.close()
 
 
 def test_options_become_limits(served, trained_folder):
@@ -34,11 +35,11 @@ def test_options_become_limits(served, trained_folder):
     assert (reader.pipeline, port, host) == (str(trained_folder), 8901, "127.0.0.1")
 
 
-def test_readers_are_copies(served, trained_folder):
+def test_as_many_copies_as_readers(served, trained_folder):
     result = run(trained_folder, "--readers", 2)
     assert result.exit_code == 0, result.stderr
     ((reader, *_),) = served
-    assert reader.n_copies == len(reader.copies) == 2
+    assert reader.n_copies == 2
     assert run("none", "--readers", 0).exit_code == 2
 
 
@@ -63,21 +64,18 @@ def test_without_the_extra_it_is_named(monkeypatch, package):
 
 
 @pytest.mark.parametrize(
-    "n_readers, given, environment, n_threads",
-    [(1, None, None, None), (2, None, "3", 3), (8, None, "1", 1), (2, "5", "5", None)],
+    "n_readers, given, environment",
+    [(1, None, None), (2, None, "3"), (8, None, "1"), (2, "5", "5")],
 )
-def test_readers_share_the_cores(n_readers, given, environment, n_threads, monkeypatch):
+def test_readers_share_the_cores(n_readers, given, environment, monkeypatch):
     if given is None:
         monkeypatch.setenv(serve.THREADS, "")  # so that it is as before afterwards
         monkeypatch.delenv(serve.THREADS)
     else:
         monkeypatch.setenv(serve.THREADS, given)
     monkeypatch.setattr(serve, "_n_cores", lambda: 6)
-    told = []
-    monkeypatch.setattr(torch, "set_num_threads", told.append)
     serve._share_threads(n_readers)
     assert os.environ.get(serve.THREADS) == environment
-    assert told == ([] if n_threads is None else [n_threads])
 
 
 def test_a_reader_for_each_core(monkeypatch):

@@ -30,6 +30,9 @@ class SlowReader:
         if self.loads > 1:
             raise ValueError("broken\nmodel")
 
+    def close(self):
+        pass
+
     def read(self, texts):
         self.batches.append(texts)
         self.has_begun.set()
