@@ -9,15 +9,18 @@ import multiprocessing
 import os
 import signal
 import threading
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import List, Optional
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Callable, Iterator, List, Optional
 
 from ..files.errors import DataError, shorten
 from .reader import Answer, Reader
 
-# Of this process, if it is one of those that read.
+# Of this process, if it is one of those that read, and what may take its place.
 _reader: Optional[Reader] = None
+_next: Optional[Reader] = None
 
 
 class ReaderPool:
@@ -35,82 +38,89 @@ class ReaderPool:
         self.pipeline = pipeline
         self.gpu_id = gpu_id
         self.n_copies = n_copies
-        self._lock = threading.Lock()
-        self._current: List[ProcessPoolExecutor] = []
-        self._free: List[ProcessPoolExecutor] = []
-        self.load()
+        self._processes = [_process() for _ in range(n_copies)]
+        # Places in this list, and a word for those who wait for one of them.
+        self._free = list(range(n_copies))
+        self._given_back = threading.Condition()
+        try:
+            self._load_all([process.submit for process in self._processes])
+        except BaseException:
+            self.close()
+            raise
 
     def load(self) -> None:
-        """Load the pipeline, which takes the place of the earlier one. That stays if an
-        error is raised, and for batches that are being read."""
-        new = self._start(self.n_copies)
-        with self._lock:
-            retired = self._free
-            self._current, self._free = new, list(new)
-        for process in retired:
-            process.shutdown()
+        """Load the pipeline again, in one process after the other. The old one stays if
+        an error is raised, and reads until then.
+        RAISES (DataError): If it cannot be loaded."""
+        self._load_all([partial(self._submit, i) for i in range(self.n_copies)])
 
     def read(self, texts: List[str]) -> List[Answer]:
         """As `Reader.read`.
         RAISES (BrokenProcessPool): If the process died over these texts."""
-        with self._lock:
-            process = self._free.pop(0)
-        try:
-            return process.submit(_read, texts).result()
-        except BrokenProcessPool:
-            process = self._replace(process)
-            raise
-        finally:
-            self._give_back(process)
+        with self._taken() as place:
+            try:
+                return self._processes[place].submit(_read, texts).result()
+            except BrokenProcessPool:
+                self._replace(place)
+                raise
 
     def close(self) -> None:
         """End the processes; nothing is being read."""
-        with self._lock:
-            retired, self._current, self._free = self._free, [], []
-        for process in retired:
-            process.shutdown()
+        for process in self._processes:
+            process.shutdown(cancel_futures=True)
 
-    def _start(self, n: int) -> List[ProcessPoolExecutor]:
-        """RAISES (DataError): If the pipeline cannot be loaded: then none lives on."""
-        spawn = multiprocessing.get_context("spawn")
-        started = [
-            ProcessPoolExecutor(1, mp_context=spawn, initializer=_begin)
-            for _ in range(n)
-        ]
+    def _load_all(self, submits: List[Callable[..., "Future[Any]"]]) -> None:
+        """Take a pipeline over only when each process has loaded it."""
+        loads = [submit(_load, self.pipeline, self.gpu_id) for submit in submits]
         try:
-            loads = [p.submit(_load, self.pipeline, self.gpu_id) for p in started]
             problems = [load.result() for load in loads]
-            if any(problems):
-                raise DataError(next(filter(None, problems)))
-        except BaseException as error:
-            for process in started:
-                process.shutdown(wait=False, cancel_futures=True)
-            if isinstance(error, BrokenProcessPool):
-                problem = f"{self.pipeline}: a process died as it loaded this"
-                raise DataError(problem) from error
-            raise
-        return started
+        except BrokenProcessPool as error:
+            problem = f"{self.pipeline}: a process died as it loaded this"
+            raise DataError(problem) from error
+        if any(problems):
+            raise DataError(next(filter(None, problems)))
+        for submit in submits:
+            submit(_take_over).result()
 
-    def _replace(self, dead: ProcessPoolExecutor) -> ProcessPoolExecutor:
-        """Another one in its place; itself if there is none: the next batch tries."""
+    def _submit(self, place: int, *work: Any) -> "Future[Any]":
+        """Let a process do something as soon as it is free, and wait for the end."""
+        with self._taken(place):
+            done = self._processes[place].submit(*work)
+            done.exception()
+            return done
+
+    @contextmanager
+    def _taken(self, place: Optional[int] = None) -> Iterator[int]:
+        """Wait for a process, or for any that is free: the longest first."""
+        with self._given_back:
+            self._given_back.wait_for(
+                lambda: self._free if place is None else place in self._free
+            )
+            taken = self._free[0] if place is None else place
+            self._free.remove(taken)
         try:
-            (new,) = self._start(1)
-        except DataError:
-            return dead
-        with self._lock:
-            self._current = [new if p is dead else p for p in self._current]
-            is_current = new in self._current
-        if not is_current:  # all were replaced meanwhile
-            new.shutdown(wait=False)
-        return new
+            yield taken
+        finally:
+            with self._given_back:
+                self._free.append(taken)
+                self._given_back.notify_all()
 
-    def _give_back(self, process: ProcessPoolExecutor) -> None:
-        with self._lock:
-            is_current = process in self._current
-            if is_current:
-                self._free.append(process)
-        if not is_current:
-            process.shutdown(wait=False)
+    def _replace(self, place: int) -> None:
+        """Put a new process in the place of a dead one; if there is no pipeline to load
+        any more, the next batch tries."""
+        new = _process()
+        try:
+            self._load_all([new.submit])
+        except DataError:
+            new.shutdown()
+        else:
+            self._processes[place] = new
+
+
+def _process() -> ProcessPoolExecutor:
+    """One that has nothing in common with this."""
+    spawn = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(1, mp_context=spawn, initializer=_begin)
 
 
 def _begin() -> None:
@@ -130,12 +140,17 @@ def _end_with_parent() -> None:
 
 def _load(pipeline: str, gpu_id: int) -> Optional[str]:
     """RETURNS (Optional[str]): What went wrong."""
-    global _reader
+    global _next
     try:
-        _reader = Reader(pipeline, gpu_id)
+        _next = Reader(pipeline, gpu_id)
     except Exception as error:  # not each of them can be pickled
         return shorten(f"{type(error).__name__}: {error}")
     return None
+
+
+def _take_over() -> None:
+    global _reader, _next
+    _reader, _next = _next, None
 
 
 def _read(texts: List[str]) -> List[Answer]:

@@ -25,8 +25,8 @@ def own_process(texts):
 
 
 def processes_of(pool):
-    """Numbers of all that are free."""
-    return [process.submit(own_process, []).result() for process in pool._free]
+    """Their numbers."""
+    return [process.submit(own_process, []).result() for process in pool._processes]
 
 
 def is_alive(number):
@@ -68,16 +68,20 @@ def test_answers_are_those_of_a_reader_also_at_the_same_time(pool, texts):
     assert len(set(processes_of(pool))) == 2
 
 
-def test_a_reload_ends_the_old_processes_and_a_failed_one_none(pool, tmp_path, texts):
-    old = processes_of(pool)
+def test_a_reload_is_taken_over_by_all_or_by_none(pool, tmp_path, texts):
+    numbers, folder = processes_of(pool), tmp_path / "model"
+    config = (folder / "config.cfg").read_text()
+    (folder / "config.cfg").write_text(
+        config.replace("threshold = null", "threshold = 1.0")
+    )
+    assert any(pool.read(texts))
     pool.load()
-    wait_until(lambda: not any(map(is_alive, old)))
-    new = processes_of(pool)
-    (tmp_path / "model" / "config.cfg").rename(tmp_path / "away")
+    assert [pool.read(texts) for _ in range(2)] == [[[]] * len(texts)] * 2
+    (folder / "config.cfg").rename(tmp_path / "away")
     with pytest.raises(DataError, match="config"):
         pool.load()
-    assert sorted(processes_of(pool)) == sorted(new)
-    assert len(pool.read(texts)) == len(texts)
+    assert [pool.read(texts) for _ in range(2)] == [[[]] * len(texts)] * 2
+    assert processes_of(pool) == numbers
 
 
 def test_a_process_that_dies_fails_its_batch_and_is_replaced(pool, texts):
@@ -97,7 +101,7 @@ def test_signals_for_all_do_not_end_a_process_that_reads(pool, texts):
         os.kill(number, signal.SIGTERM)
         os.kill(number, signal.SIGINT)
     assert len(pool.read(texts)) == len(texts)
-    assert sorted(processes_of(pool)) == sorted(numbers)
+    assert processes_of(pool) == numbers
 
 
 def test_what_cannot_be_loaded_is_one_error(tmp_path):
@@ -113,7 +117,7 @@ from own import own_process
 
 if __name__ == "__main__":
     pool = ReaderPool(sys.argv[1])
-    print(pool._free[0].submit(own_process, []).result(), flush=True)
+    print(pool._processes[0].submit(own_process, []).result(), flush=True)
     time.sleep(600)
 """
 
