@@ -206,11 +206,12 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: Optional[List[socket.socket]] = None) -> None:
         """As uvicorn's, which closes connections that are kept open at once."""
-        self.service.is_stopping = True
         for _ in range(2):  # turns of the loop: who has connected is accepted
             await asyncio.sleep(0)
         for server in self.servers:
             server.close()
+        # Only now: whoever is told of the end connects anew, and must be refused then.
+        self.service.is_stopping = True
         loop = asyncio.get_running_loop()
         end = loop.time() + FAREWELL_SECONDS
         while self.server_state.connections and loop.time() < end:
