@@ -24,7 +24,6 @@ ALLOWED = {
     ("model/shim.py", "the number of threads"),
     ("evaluation/compare/workers.py", "the number of threads"),
     ("evaluation/compare/workers.py", "a variable of the environment"),
-    ("cli/serve.py", "the number of threads"),
     ("cli/serve.py", "a variable of the environment"),
 }
 
