@@ -71,16 +71,17 @@ class ReaderPool:
 
     def _load_all(self, submits: List[Callable[..., "Future[Any]"]]) -> None:
         """Take a pipeline over only when each process has loaded it."""
-        loads = [submit(_load, self.pipeline, self.gpu_id) for submit in submits]
+        problems: List[Optional[str]] = []
         try:
+            loads = [submit(_load, self.pipeline, self.gpu_id) for submit in submits]
             problems = [load.result() for load in loads]
+            for submit in submits:
+                submit(_finish, not any(problems)).result()
         except BrokenProcessPool as error:
             problem = f"{self.pipeline}: a process died as it loaded this"
             raise DataError(problem) from error
         if any(problems):
             raise DataError(next(filter(None, problems)))
-        for submit in submits:
-            submit(_take_over).result()
 
     def _submit(self, place: int, *work: Any) -> "Future[Any]":
         """Let a process do something as soon as it is free, and wait for the end."""
@@ -148,9 +149,13 @@ def _load(pipeline: str, gpu_id: int) -> Optional[str]:
     return None
 
 
-def _take_over() -> None:
+def _finish(is_wanted: bool) -> None:
+    """Take over what was loaded, or forget it. A process that was put in the place of a
+    dead one meanwhile has the new pipeline, and nothing to take over."""
     global _reader, _next
-    _reader, _next = _next, None
+    if is_wanted and _next is not None:
+        _reader = _next
+    _next = None
 
 
 def _read(texts: List[str]) -> List[Answer]:

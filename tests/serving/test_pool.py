@@ -12,6 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 import pytest
 
 from spacy_entlm.files.errors import DataError
+from spacy_entlm.serving import pool as module
 from spacy_entlm.serving.pool import ReaderPool
 from spacy_entlm.serving.reader import Reader
 
@@ -93,6 +94,12 @@ def test_a_process_that_dies_fails_its_batch_and_is_replaced(pool, texts):
             pool.read(texts)
     assert len(pool.read(texts)) == len(texts)
     assert not set(old) & set(processes_of(pool))
+
+
+def test_a_process_that_was_replaced_during_a_reload_keeps_its_pipeline(pool, texts):
+    process = pool._processes[0]
+    process.submit(module._finish, True).result()
+    assert len(process.submit(module._read, texts).result()) == len(texts)
 
 
 def test_signals_for_all_do_not_end_a_process_that_reads(pool, texts):
