@@ -1,7 +1,7 @@
 """Docs -> windows of word pieces, and which piece stands for which word.
 
-The span getter says what is read together; a span of more pieces than the model
-takes is cut into windows that overlap, and each word is read from the window in
+The span getter says what is read together; a span of more pieces than a window takes is
+cut into windows of one length that overlap, and each word is read from the window in
 which it has most context. Pieces come from the Doc's own text, so that spaces count
 where the tokenizer counts them.
 """
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 Array = numpy.ndarray
 SpanGetter = Callable[[Iterable[Doc]], List[List[Span]]]
+# Most pieces of a window where the config leaves it open, special ones counted. Who
+# learned from sentences finds less in longer windows, and reads them more slowly.
+DEFAULT_WINDOW = 128
 # Of a window without a stride of its own, the part by which the next one moves on.
-DEFAULT_STRIDE = 0.75
+DEFAULT_STRIDE = 0.875
 
 
 def configure_doc_spans() -> SpanGetter:
@@ -40,7 +43,7 @@ class Layout:
 
     prefix, suffix: special pieces before and after a window.
     window: most pieces a window holds, special ones not counted.
-    stride: pieces by which a window moves on from the one before.
+    stride: most pieces by which a window moves on from the one before.
     """
 
     prefix: List[int]
@@ -69,7 +72,8 @@ class Layout:
                 f"The model takes {model_limit} pieces, the special ones counted: no "
                 f"room for text"
             )
-        window = limit if window is None else window
+        if window is None:
+            window = max(1, min(limit, DEFAULT_WINDOW - len(prefix) - len(suffix)))
         if not 1 <= window <= limit:
             raise ValueError(f"window must be from 1 to {limit} pieces, not {window}")
         if stride is None:
@@ -206,13 +210,14 @@ def _begins_word(words: Array) -> Array:
 
 
 def _bounds(n_pieces: int, layout: Layout) -> Iterator[Tuple[int, int]]:
-    start = 0
-    while n_pieces > 0:
-        if start + layout.window >= n_pieces:  # the last one, moved back until full
-            yield max(0, n_pieces - layout.window), n_pieces
-            return
-        yield start, start + layout.window
-        start += layout.stride
+    """As few windows as the layout allows, evenly spaced and of one length."""
+    overlap = layout.window - layout.stride
+    n_windows = -(-max(n_pieces - overlap, 1) // layout.stride)
+    length = -(-(n_pieces + (n_windows - 1) * overlap) // n_windows)
+    if length:
+        for i in range(n_windows):
+            start = i * (n_pieces - length) // max(n_windows - 1, 1)
+            yield start, start + length
 
 
 def _note_context(

@@ -9,6 +9,7 @@ from spacy.tokens import Doc
 
 from spacy_entlm.model.base import CPU_BATCH_PIECES
 from spacy_entlm.model.types import NO_ENTITY, NO_TARGET
+from spacy_entlm.model.windows import Layout
 
 
 def pipe_of(nlp):
@@ -80,6 +81,22 @@ def test_small_windows_read_every_word(bert, start_nlp, texts, window, stride):
     nlp = start_nlp(bert, model={"window": window, "stride": stride})
     find_all_words(nlp)
     assert words_without_prediction(nlp, nlp.make_doc(" ".join(texts))) == 0
+
+
+@pytest.mark.parametrize("max_pieces, longest", [(512, 128), (64, 64)])
+def test_windows_are_of_128_pieces_where_the_model_takes_so_many(max_pieces, longest):
+    layout = Layout.create([1], [2], max_pieces, window=None, stride=None)
+    assert layout.window + len([*layout.prefix, *layout.suffix]) == longest
+    assert layout.stride < layout.window
+
+
+def test_long_text_is_cut_evenly(bert, start_nlp, texts):
+    """A word more than a window holds makes no second window that is as long."""
+    nlp = start_nlp(bert, model={"window": 50, "stride": 40})
+    # The vocabulary has every word of the text as one piece.
+    doc = nlp.make_doc(" ".join(texts * 4))[:51].as_doc()
+    sizes = pipe_of(nlp).label_model.windows([doc]).sizes - 2
+    assert sizes.tolist() == [31, 31]
 
 
 def test_window_larger_than_the_model_takes_is_refused(bert, start_nlp):

@@ -1,5 +1,7 @@
 """Docs -> windows of word pieces: property tests with every kind of tokenizer."""
 
+import math
+
 import numpy
 import pytest
 import spacy
@@ -82,12 +84,19 @@ def loses_pieces(words, layout):
 
 
 def expected_bounds(n_pieces, layout):
-    """Windows move on by the stride; the last one is moved back until it is full."""
-    starts = [0]
-    while starts[-1] + layout.window < n_pieces:
-        starts.append(starts[-1] + layout.stride)
-    starts[-1] = max(0, min(starts[-1], n_pieces - layout.window))
-    return [(start, min(start + layout.window, n_pieces)) for start in starts]
+    """The fewest windows, as short as they can be, evenly spaced."""
+    overlap = layout.window - layout.stride
+    fitting = (
+        (n_windows, length)
+        for n_windows in range(1, max(n_pieces, 1) + 1)
+        for length in range(1, layout.window + 1)
+        if length + (n_windows - 1) * (length - overlap) >= n_pieces
+    )
+    n_windows, length = next(fitting)
+    step = (n_pieces - length) / max(n_windows - 1, 1)
+    starts = [math.floor(i * step + 1e-9) for i in range(n_windows)]
+    assert all(b - a <= length - overlap for a, b in zip(starts, starts[1:]))
+    return [(start, start + length) for start in starts]
 
 
 @given(text=TEXTS, layout=layouts())
@@ -117,6 +126,7 @@ def test_windows_hold_all_pieces_between_special_ones(tokenizer, text, layout):
         assert window[-1] == SUFFIX[0]
         assert 1 <= size - 2 <= layout.window
         seen.append(window[1:-1].tolist())
+    assert len(set(cut.sizes.tolist())) <= 1
     pieces, words = pieces_of(whole)
     if not loses_pieces(words, layout):
         pieces = pieces.tolist()
