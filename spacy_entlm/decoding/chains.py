@@ -28,7 +28,8 @@ def decode_chains(
     """The best path of each chain (Viterbi) and the marginals of its states
     (forward-backward).
 
-    emissions: float32 (n_words, n_states), positive, words of all chains concatenated.
+    emissions: float32 (n_words, n_states), words of all chains concatenated; one state
+        of each word is positive, at least.
     lengths: int64 (n_chains), words of each chain, on the host; 0 is allowed.
     transitions: float32 (1 + n_states, n_states), positive, from row to column; row 0
         is from the start. On the device of the emissions, as all results.
@@ -44,6 +45,7 @@ def decode_chains(
 def _decode(
     emissions: Any, lengths: numpy.ndarray, transitions: Any
 ) -> Tuple[Any, Any]:
+    lengths = _parts(emissions, lengths)
     words, bounds = _by_position(lengths)
     # The start is a state of its own, in which no word can be.
     packed = numpy.pad(emissions[words], ((0, 0), (1, 0)))
@@ -55,6 +57,17 @@ def _decode(
     best[words] = _best_paths(packed, transitions, bounds, state.copy()) - 1
     marginals[words] = _marginals(packed, transitions, bounds, state)[:, 1:]
     return best, marginals
+
+
+def _parts(emissions: Any, lengths: numpy.ndarray) -> numpy.ndarray:
+    """int64 (n_parts), lengths of chains that are cut between two words of one possible
+    state each, where nothing behind depends on what is before. Most words are of no
+    entity beyond doubt."""
+    is_open = numpy.count_nonzero(emissions, axis=1) > 1
+    begins = numpy.zeros(len(emissions), dtype="bool")
+    begins[(numpy.cumsum(lengths) - lengths)[lengths > 0]] = True
+    begins[1:] |= ~(is_open[1:] | is_open[:-1])
+    return numpy.diff(numpy.append(numpy.flatnonzero(begins), len(emissions)))
 
 
 def _by_position(lengths: numpy.ndarray) -> Tuple[numpy.ndarray, Bounds]:

@@ -139,7 +139,8 @@ class ViterbiDecoder:
 
 def _emissions(probs: Any, word_prob: Any) -> Floats2d:
     """float32 (n_words, 1 + n_labels), of no entity and of the classes; the greatest of
-    each word is 1."""
+    each word is 1. Words that can be of no class have 0 for all: chains are cut there.
+    """
     if word_prob is None:
         raise ValueError(
             "The Viterbi decoder needs a model that gives the probability of the "
@@ -149,7 +150,10 @@ def _emissions(probs: Any, word_prob: Any) -> Floats2d:
     emissions = xp.concatenate([word_prob[:, None], probs], axis=1)
     # Only ratios count: what is the same for all does not change a path.
     emissions = emissions / emissions.max(axis=1, keepdims=True)
-    return xp.maximum(emissions, PROBABILITY_FLOOR)
+    emissions = xp.maximum(emissions, PROBABILITY_FLOOR)
+    n_possible = (emissions[:, 1:] > PROBABILITY_FLOOR).sum(axis=1, keepdims=True)
+    emissions[:, 1:] *= n_possible > 0
+    return emissions
 
 
 def _chains_of(docs: List[Doc]) -> Tuple[numpy.ndarray, numpy.ndarray]:

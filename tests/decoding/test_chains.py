@@ -30,6 +30,10 @@ def sums(weights, n_words, n_states):
     return through / through.sum(axis=1, keepdims=True)
 
 
+# Of states that stay possible beside the best.
+SHARES = (0.0, 0.2, 0.7)
+
+
 @st.composite
 def problems(draw):
     n_states = draw(st.integers(1, 3))
@@ -38,6 +42,9 @@ def problems(draw):
     # Peaked, as probabilities of a model are; some far apart, some alike.
     power = draw(st.sampled_from([0, 1, 8]))
     emissions = rng.random((sum(lengths), n_states)) ** power + 1e-7
+    if draw(st.booleans()):  # some states are impossible
+        best = emissions == emissions.max(axis=1, keepdims=True)
+        emissions *= best | (rng.random(emissions.shape) < draw(st.sampled_from(SHARES)))
     transitions = rng.random((1 + n_states, n_states)) ** power + 1e-6
     return emissions.astype("f"), numpy.array(lengths, dtype="int64"), transitions
 

@@ -89,7 +89,9 @@ def texts(draw):
         if draw(st.booleans()):
             starts = [draw(st.booleans()) for _ in words]
         docs.append(make_doc(words, starts))
-        probs.append(rng.dirichlet([0.5] * 3, size=len(words))[:, 1:])
+        # With 0.05 most words are of one class, or of none, beyond doubt.
+        alpha = draw(st.sampled_from([0.05, 0.5]))
+        probs.append(rng.dirichlet([alpha] * 3, size=len(words))[:, 1:])
     return docs, numpy.concatenate([*probs, numpy.zeros((0, 2))])
 
 
