@@ -43,8 +43,9 @@ def problems(draw):
     power = draw(st.sampled_from([0, 1, 8]))
     emissions = rng.random((sum(lengths), n_states)) ** power + 1e-7
     if draw(st.booleans()):  # some states are impossible
-        best = emissions == emissions.max(axis=1, keepdims=True)
-        emissions *= best | (rng.random(emissions.shape) < draw(st.sampled_from(SHARES)))
+        is_best = emissions == emissions.max(axis=1, keepdims=True)
+        share = draw(st.sampled_from(SHARES))
+        emissions *= is_best | (rng.random(emissions.shape) < share)
     transitions = rng.random((1 + n_states, n_states)) ** power + 1e-6
     return emissions.astype("f"), numpy.array(lengths, dtype="int64"), transitions
 
