@@ -2,13 +2,13 @@
 
     python project/benchmarks/long_texts.py PIPELINE GOLD... --windows 510:382,126:110
 
-Sentences that follow each other in a file of GOLD are joined to texts of --words words.
---windows are word pieces, special ones not counted, and the step to the next window;
-"null" is what the package takes. The sentences themselves are read, too.
+Sentences that follow each other in a file of GOLD are joined to texts of about --words
+words. --windows are word pieces, special ones not counted, and the step to the next
+window; "null" is what the package takes. The sentences themselves are read, too.
 """
 
 import time
-from itertools import groupby
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Any, Iterator, List
 
@@ -25,7 +25,7 @@ def main(
     pipeline: Path,
     gold: List[Path],
     windows: str = "510:382,254:222,126:110,62:46",
-    words: int = typer.Option(800, help="Of a text, at least"),
+    words: int = typer.Option(800, help="Of a text, about"),
 ) -> None:
     """Print F1, and seconds of processor time, of each."""
     with one_line_errors():
@@ -43,14 +43,9 @@ def main(
 
 
 def _joined(docs: List[Doc], n_words: int) -> Iterator[Doc]:
-    """Docs that follow each other as one, whose words number n_words or few more."""
-    before = 0
-    starts = []
-    for doc in docs:
-        starts.append(before)
-        before += len(doc)
-    numbers = (start // n_words for start in starts)
-    for _, group in groupby(zip(numbers, docs), key=lambda pair: pair[0]):
+    """Docs that follow each other as one of about n_words words."""
+    starts = accumulate(map(len, docs), initial=0)
+    for _, group in groupby(zip(starts, docs), lambda pair: pair[0] // n_words):
         joined = Doc.from_docs([doc for _, doc in group])
         assert joined is not None
         yield joined

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 Array = numpy.ndarray
 SpanGetter = Callable[[Iterable[Doc]], List[List[Span]]]
-# Most pieces of a window where the config leaves it open, special ones counted. Who
-# learned from sentences finds less in longer windows, and reads them more slowly.
+# Most pieces of a window where the config leaves it open, special ones counted. A model
+# that learned from sentences finds less in longer ones, and they take more time.
 DEFAULT_WINDOW = 128
 # Of a window without a stride of its own, the part by which the next one moves on.
 DEFAULT_STRIDE = 0.875
