@@ -141,7 +141,7 @@ class _Steps:
         n, m = weight.shape
         values, scales = f"{name}/int8", f"{name}/scales"
         if self._is_new(values):
-            steps = numpy.maximum(numpy.abs(weight).max(axis=0), LEAST) / STEPS
+            steps = numpy.maximum(_largest(weight), LEAST) / STEPS
             self.constant(values, numpy.rint(weight / steps).astype("int8"))
             self.constant(scales, steps.astype("float32"))
         rows, row_scales = self._quantized_rows(x, n)
@@ -182,3 +182,15 @@ class _Steps:
         is_new = name not in self._known
         self._known.add(name)
         return is_new
+
+
+def _largest(weight: numpy.ndarray) -> numpy.ndarray:
+    """(n, m) -> (m), the largest sum of two numbers of one sign that follow each other
+    in a column. Processors without instructions for int8 add up two products in 16
+    bits, which they would overflow, were each number as large as it may be."""
+    n, m = weight.shape
+    pairs = numpy.zeros((-(-n // 2) * 2, m), dtype=weight.dtype)
+    pairs[:n] = weight
+    pairs = pairs.reshape(-1, 2, m)
+    sums = (numpy.maximum(sign * pairs, 0).sum(axis=1) for sign in (1, -1))
+    return numpy.maximum(*sums).max(axis=0)

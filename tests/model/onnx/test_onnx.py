@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy
+import onnxruntime
 import pytest
 import spacy
 import torch
@@ -135,6 +136,24 @@ def test_scores_in_int8_are_near_and_close_calls_exact(biases, n_rows):
         assert numpy.allclose(exact, found, rtol=0, atol=1e-5)
     nothing = in_int8.summarise(features[:0], top_of[:0])
     assert [len(each) for each in nothing] == [0, 0]
+
+
+@pytest.mark.parametrize("n_rows, width", [(1, 3), (700, 33), (3000, 256)])
+def test_int8_is_the_same_with_slower_products_that_never_overflow(n_rows, width):
+    """Some processors add up two products in 16 bits, unless they are told not to."""
+    rng = numpy.random.default_rng(1)
+    weight = rng.standard_t(3, size=(n_rows, width)).astype("float32")
+    content = quantized_rows(ArrayRows(weight, None))
+    features = rng.normal(size=(50, width)).astype("float32")
+    features[0] = 1
+    found = []
+    for is_slow in ("0", "1"):
+        options = onnxruntime.SessionOptions()
+        options.add_session_config_entry("session.x64quantprecision", is_slow)
+        session = onnxruntime.InferenceSession(content, options)
+        found.append(session.run(None, {"features": features}))
+    for fast, slow in zip(*found):
+        assert numpy.array_equal(fast, slow)
 
 
 def test_a_weight_may_be_shared_and_products_follow_each_other():
