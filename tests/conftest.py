@@ -284,8 +284,7 @@ def blank_nlp(folder, *, lang="xx", name="entlm_ner", model=None, **config):
     """An empty pipeline with an `entlm_ner` that is not initialised yet. Its language
     is one whose tokenizer is made in no time."""
     nlp = spacy.blank(lang)
-    # Word embeddings of a backbone that was never trained have to learn.
-    model = {"name": str(folder), "train_vocabulary": True, **SPANS, **(model or {})}
+    model = {"name": str(folder), **SPANS, **(model or {})}
     nlp.add_pipe("entlm_ner", name=name, config={"model": model, **config})
     return nlp
 

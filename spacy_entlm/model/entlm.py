@@ -39,7 +39,6 @@ def build_entlm_v1(
     max_batch_pieces: Optional[int] = None,
     precision: str = "float32",
     mixed_precision: bool = False,
-    train_vocabulary: bool = False,
     transformer_config: Dict[str, Any] = {},  # noqa: B006 (config values are copied)
     tokenizer_config: Dict[str, Any] = {},  # noqa: B006
 ) -> PieceModel:
@@ -56,9 +55,6 @@ def build_entlm_v1(
     precision (str): Of prediction: "float32", "bfloat16" or "float16".
     mixed_precision (bool): Whether to train with products in half precision: float16
         on a GPU, bfloat16 on a CPU.
-    train_vocabulary (bool): Whether word embeddings and output matrix learn, too, as in
-        the paper: takes longer and more memory, and few examples teach them nothing
-        (benchmarks/RESULTS.md). Label rows always learn.
     transformer_config, tokenizer_config (Dict[str, Any]): Replace settings of the
         model's and the tokenizer's own configuration.
     RAISES (ValueError): If a setting has no such value.
@@ -174,13 +170,8 @@ class EntLMModel(MaskedLMModel):
         features = (pieces.features, teacher.same_pieces(docs))
         rows = (self.vocabulary, self.network.label_rows)
         earlier = (teacher.vocabulary, teacher.network.label_rows)
-        loss, gradient = distillation_loss(
-            *features,
-            *rows,
-            *earlier,
-            dtype=self._objective_dtype,
-            fixed_vocabulary=self.has_fixed_vocabulary,
-        )
+        dtype = self._objective_dtype
+        loss, gradient = distillation_loss(*features, *rows, *earlier, dtype=dtype)
         return mean_loss(loss, gradient), gradient
 
     @property

@@ -148,12 +148,6 @@ class EntLMNetwork(LabelNetwork):
         """What the masked LM's head multiplies with the output matrix."""
         return self.masked_lm(ids, mask, positions=positions).float()
 
-    def fix_vocabulary(self) -> None:
-        """Let word embeddings and output matrix learn no more."""
-        embeddings = self.masked_lm.body.get_input_embeddings()
-        for module in (self.masked_lm.decoder, embeddings):
-            module.requires_grad_(False)
-
     @property
     def vocabulary(self) -> Rows:
         """The output matrix."""

@@ -43,7 +43,6 @@ class ModelConfig(ReadingConfig):
     name: str
     precision: str = "float32"
     mixed_precision: bool = False
-    train_vocabulary: bool = False
     transformer_config: dict[str, Any] = field(default_factory=dict)
     tokenizer_config: dict[str, Any] = field(default_factory=dict)
 
@@ -87,11 +86,6 @@ class MaskedLMModel(ReadingModel):
     def vocabulary(self) -> Rows:
         """The output matrix."""
         return self.network.vocabulary
-
-    @property
-    def has_fixed_vocabulary(self) -> bool:
-        """Whether the output matrix does not learn."""
-        return not self.vocabulary.weight.requires_grad
 
     @property
     def device(self) -> torch.device:
@@ -173,7 +167,6 @@ class MaskedLMModel(ReadingModel):
             self.vocabulary,
             labels,
             dtype=dtype,
-            fixed_vocabulary=self.has_fixed_vocabulary,
         )
         features = torch.zeros_like(pieces.features)
         features.index_copy_(0, index, gradient.features)
@@ -206,9 +199,7 @@ class MaskedLMModel(ReadingModel):
 def build_model(view: type[MaskedLMModel], config: ModelConfig) -> PieceModel:
     """A Thinc model on a masked LM, and the view of it that the component calls."""
     load = partial(view.network_class.load, **config.load_settings)
-    shim = MaskedLMShim(
-        load, config.precision, config.mixed_precision, config.train_vocabulary
-    )
+    shim = MaskedLMShim(load, config.precision, config.mixed_precision)
     attrs = {"label_model": view, "config": config}
     return Model("masked_lm", forward, init=init, shims=[shim], attrs=attrs)
 

@@ -33,18 +33,13 @@ class MaskedLMShim(PyTorchShim):
     their pieces, clips the global gradient norm, and leaves no zeroed gradients.
 
     The module is None until it is initialised or loaded. It has `masked_lm`,
-    `vocabulary`, `head` and `save`, as EntLMNetwork, whose `fix_vocabulary` is called
-    unless `train_vocabulary`.
+    `vocabulary`, `head` and `save`, as EntLMNetwork.
     """
 
     _model: Any
 
     def __init__(
-        self,
-        load: Callable[[Path], Any],
-        precision: str,
-        mixed_precision: bool,
-        train_vocabulary: bool,
+        self, load: Callable[[Path], Any], precision: str, mixed_precision: bool
     ):
         """load (Callable[[Path], Module]): Reads what the module's `save` wrote. The
         other settings are those of `spacy-entlm.EntLM.v1`."""
@@ -52,7 +47,6 @@ class MaskedLMShim(PyTorchShim):
         super().__init__(None, mixed_precision=mixed_precision, grad_scaler=scaler)
         self._load = load
         self._precision = precision
-        self._train_vocabulary = train_vocabulary
         self._n_pieces = 0
         self._n_forks = _n_forks
 
@@ -72,8 +66,7 @@ class MaskedLMShim(PyTorchShim):
         self._model = None if network is None else network.to(device)
         self._grad_scaler.to_(device)
         self._n_pieces = 0
-        if network is not None and not self._train_vocabulary:
-            network.fix_vocabulary()
+        self._choose_sparse_embeddings()
 
     @property
     def training_dtype(self) -> torch.dtype:
@@ -134,16 +127,14 @@ class MaskedLMShim(PyTorchShim):
         network = self._model
         tensors = [gradient.features]
         for rows in (gradient.vocabulary, gradient.labels):
-            if rows is not None:
-                tensors.append(rows.weight)
-                tensors += [] if rows.bias is None else [rows.bias]
+            tensors += [rows.weight] if rows.bias is None else [rows.weight, rows.bias]
         if self.scales_gradients:
             self._grad_scaler.scale(tensors, inplace=True)
-        if gradient.vocabulary is not None:
-            vocabulary: Rows = network.vocabulary
-            add_gradient(vocabulary.weight, gradient.vocabulary.weight)
-            if vocabulary.bias is not None and gradient.vocabulary.bias is not None:
-                add_gradient(vocabulary.bias, gradient.vocabulary.bias)
+        vocabulary: Rows = network.vocabulary
+        # In this order: sparse gradients of embeddings are added to dense ones.
+        add_gradient(vocabulary.weight, gradient.vocabulary.weight)
+        if vocabulary.bias is not None and gradient.vocabulary.bias is not None:
+            add_gradient(vocabulary.bias, gradient.vocabulary.bias)
         network.head.add_gradients(gradient.labels)
         if output.requires_grad:
             torch.autograd.backward(output, gradient.features)
@@ -196,6 +187,19 @@ class MaskedLMShim(PyTorchShim):
         if self._model is not None:
             super().to_device(device_type, device_id)
             self._grad_scaler.to_(self.device)
+            self._choose_sparse_embeddings()
+
+    def _choose_sparse_embeddings(self) -> None:
+        """Let input embeddings that are the output matrix, too, add the rows that were
+        read to its gradient in place of a whole matrix (benchmarks/RESULTS.md)."""
+        if self._model is None:
+            return
+        embeddings = self._model.masked_lm.body.get_input_embeddings()
+        if isinstance(embeddings, torch.nn.Embedding):
+            embeddings.sparse = (
+                self.device.type == "cpu"
+                and embeddings.weight is self._model.vocabulary.weight
+            )
 
     def to_disk(self, path: Any) -> None:
         """Write the module's files into a folder; an empty one if there is none."""

@@ -21,8 +21,6 @@ def blank(bert, spans):
     def make(factory, *, name=None, model=None, **config):
         nlp = spacy.blank("xx")
         settings = {"name": str(bert), **spans, **(model or {})}
-        if factory == "entlm_ner":  # of a backbone that was never trained
-            settings["train_vocabulary"] = True
         nlp.add_pipe(factory, name=name, config={"model": settings, **config})
         return nlp
 

@@ -32,9 +32,8 @@ component = "entlm_ner"
 factory = "FACTORY"
 
 [components.later.model]
-@architectures = "spacy-entlm.ARCHITECTURE"
+@architectures = "spacy-entlm.ARCHITECTURE.v1"
 name = ${paths.backbone}
-SETTINGS
 
 [components.later.model.get_spans]
 @span_getters = "spacy-transformers.sent_spans.v1"
@@ -86,11 +85,8 @@ def train(factory, bert, saved_folder, annotated, tmp_path):
     nlp = spacy.blank("xx")
     docs = [Example.from_dict(nlp.make_doc(t), gold).reference for t, gold in annotated]
     DocBin(docs=docs).to_disk(tmp_path / "train.spacy")
-    architecture, settings = "Tagger.v1", ""
-    if factory == "entlm_ner":
-        architecture, settings = "EntLM.v1", "train_vocabulary = true"
-    config = CONFIG.replace("FACTORY", factory).replace("SETTINGS", settings)
-    config = config.replace("ARCHITECTURE", architecture)
+    architecture = "EntLM" if factory == "entlm_ner" else "Tagger"
+    config = CONFIG.replace("FACTORY", factory).replace("ARCHITECTURE", architecture)
     (tmp_path / "config.cfg").write_text(config)
 
     def run(**overrides):

@@ -24,8 +24,7 @@ def unchanged(before, after):
 def two(bert, blank_nlp, make_examples):
     """A pipeline with two untrained components."""
     nlp = blank_nlp(bert, name="first")
-    model = {"name": str(bert), "train_vocabulary": True}
-    config = {"model": model, "overwrite": False}
+    config = {"model": {"name": str(bert)}, "overwrite": False}
     nlp.add_pipe(NAME, name="second", config=config)
     nlp.initialize(lambda: make_examples(nlp))
     return nlp

@@ -25,7 +25,6 @@ factory = "entlm_ner"
 [components.entlm_ner.model]
 @architectures = "spacy-entlm.EntLM.v1"
 name = ${paths.backbone}
-train_vocabulary = true
 
 [components.entlm_ner.model.get_spans]
 @span_getters = "spacy-transformers.doc_spans.v1"

@@ -43,8 +43,7 @@ def build_tagger_v1(
     from .bert_tagger import TaggerModel
     from .nnshot import NNShotModel
 
-    # The settings have the same names. There is no other vocabulary than the tags.
-    config = ModelConfig(**settings, train_vocabulary=True)
+    config = ModelConfig(**settings)  # the settings have the same names
     return build_model(NNShotModel if nearest else TaggerModel, config)
 
 

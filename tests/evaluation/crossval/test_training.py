@@ -40,8 +40,7 @@ def gold(docs):
 
 
 def test_it_learns_what_it_is_trained_on_as_the_seed_says(trainer, docs):
-    learns = {"components.entlm_ner.model.train_vocabulary": True}
-    ours = trainer(**learns)
+    ours = trainer()
     sentences = docs(ours.nlp)
     outcome = ours.train_and_predict(sentences, sentences, seed=1)
     # Two entities of one class beside each other are none of these sentences.
