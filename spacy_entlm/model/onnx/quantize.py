@@ -187,10 +187,9 @@ class _Steps:
 def _largest(weight: numpy.ndarray) -> numpy.ndarray:
     """(n, m) -> (m), the largest sum of two numbers of one sign that follow each other
     in a column. Processors without instructions for int8 add up two products in 16
-    bits, which they would overflow, were each number as large as it may be."""
+    bits: 127 for such a pair, 128 when it is rounded, times 255 fits."""
     n, m = weight.shape
-    pairs = numpy.zeros((-(-n // 2) * 2, m), dtype=weight.dtype)
-    pairs[:n] = weight
-    pairs = pairs.reshape(-1, 2, m)
-    sums = (numpy.maximum(sign * pairs, 0).sum(axis=1) for sign in (1, -1))
-    return numpy.maximum(*sums).max(axis=0)
+    pairs = numpy.pad(weight, ((0, n % 2), (0, 0))).reshape(-1, 2, m)
+    up = numpy.maximum(pairs, 0).sum(axis=1)
+    down = numpy.minimum(pairs, 0).sum(axis=1)
+    return numpy.maximum(up, -down).max(axis=0)
