@@ -1,7 +1,7 @@
 """`spacy-entlm.EntLM.v1`: a masked LM scores label words against its vocabulary."""
 
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 import numpy
 import torch
@@ -39,6 +39,7 @@ def build_entlm_v1(
     max_batch_pieces: Optional[int] = None,
     precision: str = "float32",
     mixed_precision: bool = False,
+    train_vocabulary: Optional[bool] = None,
     transformer_config: Dict[str, Any] = {},  # noqa: B006 (config values are copied)
     tokenizer_config: Dict[str, Any] = {},  # noqa: B006
 ) -> PieceModel:
@@ -55,6 +56,9 @@ def build_entlm_v1(
     precision (str): Of prediction: "float32", "bfloat16" or "float16".
     mixed_precision (bool): Whether to train with products in half precision: float16
         on a GPU, bfloat16 on a CPU.
+    train_vocabulary (Optional[bool]): Whether word embeddings and output matrix learn,
+        too, as in the paper; None: not where most classes start from rows that the
+        backbone learned (benchmarks/RESULTS.md). Label rows always learn.
     transformer_config, tokenizer_config (Dict[str, Any]): Replace settings of the
         model's and the tokenizer's own configuration.
     RAISES (ValueError): If a setting has no such value.
@@ -95,13 +99,13 @@ class EntLMModel(MaskedLMModel):
         *,
         learned: Optional[Recommended] = None,
         label_rows: Optional[Path] = None,
-    ) -> Set[str]:
+    ) -> bool:
         """Add classes with label rows at their initial values; others stay.
 
         learned (Optional[Recommended]): What the backbone brings: a class that has the
             words of one of its classes starts from that one's row.
         label_rows (Optional[Path]): File of rows that come before all these.
-        RETURNS (Set[str]): The classes that start from a row of the backbone.
+        RETURNS (bool): Whether half of them or more start from a row of the backbone.
         RAISES (LabelWordError): If a class has no usable word; then none is added.
             (DataError): If a file of rows is broken, or of another backbone.
         """
@@ -112,7 +116,10 @@ class EntLMModel(MaskedLMModel):
             found = read_label_rows(label_rows, width)
             given = {label: Rows(row[None], None) for label, row in found.items()}
         self.network.add_labels(label_words, rows | given)
-        return rows.keys() - given.keys()
+        is_known = 2 * len(rows.keys() - given.keys()) >= len(label_words)
+        learns = self.config.train_vocabulary
+        self.network.train_vocabulary(not is_known if learns is None else learns)
+        return is_known
 
     def fold_word(self, word: str) -> str:
         """How the backbone's tokenizer normalises a word: an uncased one folds it."""
@@ -170,8 +177,13 @@ class EntLMModel(MaskedLMModel):
         features = (pieces.features, teacher.same_pieces(docs))
         rows = (self.vocabulary, self.network.label_rows)
         earlier = (teacher.vocabulary, teacher.network.label_rows)
-        dtype = self._objective_dtype
-        loss, gradient = distillation_loss(*features, *rows, *earlier, dtype=dtype)
+        loss, gradient = distillation_loss(
+            *features,
+            *rows,
+            *earlier,
+            dtype=self._objective_dtype,
+            fixed_vocabulary=self.has_fixed_vocabulary,
+        )
         return mean_loss(loss, gradient), gradient
 
     @property

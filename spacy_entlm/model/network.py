@@ -9,7 +9,7 @@ from ..backbones.loading import load_masked_lm
 from ..backbones.masked_lm import MaskedLM
 from ..backbones.recommended import LABEL_ROWS_FILE, LABEL_WORDS_FILE, Recommended
 from ..files.errors import DataError
-from ..files.json_lines import dump_json
+from ..files.json_lines import dump_json, read_json
 from ..files.tensors import load_tensors, save_tensors
 from ..label_words.rows import Rows, initial_row
 from ..label_words.words import (
@@ -21,6 +21,8 @@ from ..label_words.words import (
 
 # In a file of rows.
 ROWS_KEY, BIASES_KEY = "rows", "biases"
+# Whether the vocabulary of a component learns.
+TRAINING_FILE, LEARNS_KEY = "training.json", "train_vocabulary"
 
 
 class LabelHead(torch.nn.Module):
@@ -148,6 +150,12 @@ class EntLMNetwork(LabelNetwork):
         """What the masked LM's head multiplies with the output matrix."""
         return self.masked_lm(ids, mask, positions=positions).float()
 
+    def train_vocabulary(self, learns: bool) -> None:
+        """Whether word embeddings and output matrix learn, too."""
+        embeddings = self.masked_lm.body.get_input_embeddings()
+        for module in (self.masked_lm.decoder, embeddings):
+            module.requires_grad_(learns)
+
     @property
     def vocabulary(self) -> Rows:
         """The output matrix."""
@@ -174,8 +182,10 @@ class EntLMNetwork(LabelNetwork):
             self.label_words[label] = new[label]
 
     def save_rows(self, folder: Path) -> None:
-        """Write the label words and the label rows."""
+        """Write the label words, the label rows, and what learns."""
         (folder / LABEL_WORDS_FILE).write_bytes(dump_json(self.label_words))
+        learns = {LEARNS_KEY: self.vocabulary.weight.requires_grad}
+        (folder / TRAINING_FILE).write_bytes(dump_json(learns))
         save_rows(folder / LABEL_ROWS_FILE, self.label_rows)
 
     def load_rows(self, folder: Path) -> None:
@@ -183,6 +193,16 @@ class EntLMNetwork(LabelNetwork):
         self.label_words = read_label_words(folder / LABEL_WORDS_FILE, tags=False)
         n_labels, width = len(self.label_words), self.masked_lm.width
         self.head.extend(load_rows(folder / LABEL_ROWS_FILE, n_labels, width))
+        if (folder / TRAINING_FILE).exists():  # earlier versions had none
+            self.train_vocabulary(_read_learns(folder / TRAINING_FILE))
+
+
+def _read_learns(path: Path) -> bool:
+    found = read_json(path)
+    learns = found.get(LEARNS_KEY) if isinstance(found, dict) else None
+    if not isinstance(learns, bool):
+        raise DataError(f'holds no {{"{LEARNS_KEY}": true}}', path=path)
+    return learns
 
 
 def save_rows(path: Path, rows: Rows) -> None:

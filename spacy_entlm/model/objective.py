@@ -29,6 +29,7 @@ def label_cross_entropy(
     labels: Rows,
     *,
     dtype: torch.dtype = torch.float32,
+    fixed_vocabulary: bool = False,
 ) -> Tuple[torch.Tensor, PieceGradient]:
     """Sum of the cross-entropy over V and Y (paper, Eq. 3), with its gradients.
 
@@ -36,6 +37,7 @@ def label_cross_entropy(
     targets: int64 (n), a piece id, or n_vocab + class index.
     vocabulary, labels (Rows): W and b, L and c.
     dtype (torch.dtype): Of the products with the vocabulary; the rest is float32.
+    fixed_vocabulary (bool): Whether W and b get no gradient.
     RETURNS: loss float32 (), and its gradient.
     """
     n_vocab = len(vocabulary)
@@ -53,7 +55,8 @@ def label_cross_entropy(
             scores.scatter_add_(1, at, -here)
         return (total - of_target.squeeze(1)).sum()  # type: ignore[union-attr]
 
-    return _in_blocks(features, vocabulary, labels, block_loss, dtype)
+    rows = (vocabulary, labels)
+    return _in_blocks(features, *rows, block_loss, dtype, fixed_vocabulary)
 
 
 @torch.no_grad()
@@ -66,6 +69,7 @@ def distillation_loss(
     teacher_labels: Rows,
     *,
     dtype: torch.dtype = torch.float32,
+    fixed_vocabulary: bool = False,
 ) -> Tuple[torch.Tensor, PieceGradient]:
     """Sum of the cross-entropy against an earlier model's softmax, with gradients.
 
@@ -90,7 +94,8 @@ def distillation_loss(
         label[:, :n_known] -= target_label
         return (total - expected).sum()
 
-    return _in_blocks(features, vocabulary, labels, block_loss, dtype)
+    rows = (vocabulary, labels)
+    return _in_blocks(features, *rows, block_loss, dtype, fixed_vocabulary)
 
 
 def _in_blocks(
@@ -99,12 +104,13 @@ def _in_blocks(
     labels: Rows,
     block_loss: BlockLoss,
     dtype: torch.dtype,
+    fixed_vocabulary: bool,
 ) -> Tuple[torch.Tensor, PieceGradient]:
     weight = vocabulary.weight.detach().to(dtype)
     bias = None if vocabulary.bias is None else vocabulary.bias.detach()
     d_features = torch.empty_like(features)
-    both = (vocabulary, labels)
-    d_rows = [(torch.zeros_like(x.weight), x.weight.new_zeros(len(x))) for x in both]
+    d_labels = _zeros(labels)
+    d_vocabulary = None if fixed_vocabulary else _zeros(vocabulary)
     loss = features.new_zeros(())
     for start in range(0, len(features), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
@@ -115,12 +121,21 @@ def _in_blocks(
         label = labels.scores(x)
         loss += block_loss(block, vocab, label)
         d_features[block] = (vocab.to(dtype) @ weight).float() + label @ labels.weight
-        for (d_weight, d_bias), d_scores in zip(d_rows, (vocab, label)):
-            d_weight.addmm_(d_scores.T, x)
-            d_bias += d_scores.sum(0)
-    (d_weight, d_bias), d_labels = d_rows
-    d_vocabulary = Rows(d_weight, None if bias is None else d_bias)
-    return loss, PieceGradient(d_features, d_vocabulary, Rows(*d_labels), len(features))
+        for d_rows, d_scores in ((d_vocabulary, vocab), (d_labels, label)):
+            if d_rows is not None:
+                _add(d_rows, d_scores, x)
+    return loss, PieceGradient(d_features, d_vocabulary, d_labels, len(features))
+
+
+def _zeros(rows: Rows) -> Rows:
+    bias = None if rows.bias is None else torch.zeros_like(rows.bias)
+    return Rows(torch.zeros_like(rows.weight), bias)
+
+
+def _add(d_rows: Rows, d_scores: torch.Tensor, x: torch.Tensor) -> None:
+    d_rows.weight.addmm_(d_scores.T, x)
+    if d_rows.bias is not None:
+        d_rows.bias += d_scores.sum(0)
 
 
 def _softmax_(vocab: torch.Tensor, label: torch.Tensor) -> torch.Tensor:

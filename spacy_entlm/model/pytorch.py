@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Callable, List, Tuple
+from typing import Any, Callable, List, Optional, Tuple
 
 import numpy
 import torch
@@ -43,6 +43,7 @@ class ModelConfig(ReadingConfig):
     name: str
     precision: str = "float32"
     mixed_precision: bool = False
+    train_vocabulary: Optional[bool] = None
     transformer_config: dict[str, Any] = field(default_factory=dict)
     tokenizer_config: dict[str, Any] = field(default_factory=dict)
 
@@ -86,6 +87,11 @@ class MaskedLMModel(ReadingModel):
     def vocabulary(self) -> Rows:
         """The output matrix."""
         return self.network.vocabulary
+
+    @property
+    def has_fixed_vocabulary(self) -> bool:
+        """Whether the output matrix does not learn."""
+        return not self.vocabulary.weight.requires_grad
 
     @property
     def device(self) -> torch.device:
@@ -167,6 +173,7 @@ class MaskedLMModel(ReadingModel):
             self.vocabulary,
             labels,
             dtype=dtype,
+            fixed_vocabulary=self.has_fixed_vocabulary,
         )
         features = torch.zeros_like(pieces.features)
         features.index_copy_(0, index, gradient.features)

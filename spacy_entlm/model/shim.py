@@ -127,14 +127,17 @@ class MaskedLMShim(PyTorchShim):
         network = self._model
         tensors = [gradient.features]
         for rows in (gradient.vocabulary, gradient.labels):
-            tensors += [rows.weight] if rows.bias is None else [rows.weight, rows.bias]
+            if rows is not None:
+                tensors.append(rows.weight)
+                tensors += [] if rows.bias is None else [rows.bias]
         if self.scales_gradients:
             self._grad_scaler.scale(tensors, inplace=True)
-        vocabulary: Rows = network.vocabulary
-        # In this order: sparse gradients of embeddings are added to dense ones.
-        add_gradient(vocabulary.weight, gradient.vocabulary.weight)
-        if vocabulary.bias is not None and gradient.vocabulary.bias is not None:
-            add_gradient(vocabulary.bias, gradient.vocabulary.bias)
+        if gradient.vocabulary is not None:
+            vocabulary: Rows = network.vocabulary
+            # In this order: sparse gradients of embeddings are added to dense ones.
+            add_gradient(vocabulary.weight, gradient.vocabulary.weight)
+            if vocabulary.bias is not None and gradient.vocabulary.bias is not None:
+                add_gradient(vocabulary.bias, gradient.vocabulary.bias)
         network.head.add_gradients(gradient.labels)
         if output.requires_grad:
             torch.autograd.backward(output, gradient.features)

@@ -1,7 +1,7 @@
 """What the parts of the model hand each other."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, List
+from typing import TYPE_CHECKING, Any, List, Optional
 
 import numpy
 
@@ -49,11 +49,12 @@ class PieceGradient:
     """Gradient of a loss that is summed over pieces; what `backprop` takes.
 
     features: float32 (n, width), of `PieceFeatures.features`.
-    vocabulary: of the output matrix; labels: of the label rows.
+    vocabulary: of the output matrix, None where that does not learn; labels: of the
+        label rows.
     n_pieces: how many pieces carry a loss.
     """
 
     features: "torch.Tensor"
-    vocabulary: "Rows"
+    vocabulary: Optional["Rows"]
     labels: "Rows"
     n_pieces: int

@@ -45,6 +45,6 @@ def adapt_network(network: Any, texts: List[str], seed: int) -> None:
         that read the texts.
     seed (int): Of what is hidden, and of the order.
     """
-    masked_lm = deepcopy(network.masked_lm)
+    masked_lm = deepcopy(network.masked_lm).requires_grad_(True)
     guess_hidden(masked_lm, texts, seed)
     mix(network.masked_lm, masked_lm, 1.0 - SHARE)

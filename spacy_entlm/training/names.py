@@ -68,7 +68,11 @@ def learn_names(
         nlp = spacy.blank(lang)
     except ImportError as error:
         raise DataError(f"--lang {lang}: {error}") from error
-    model = {"name": backbone, "mixed_precision": mixed_precision}
+    model = {
+        "name": backbone,
+        "mixed_precision": mixed_precision,
+        "train_vocabulary": True,
+    }
     pipe: Any = nlp.add_pipe(ENTLM_FACTORY, config={"model": model})
     marked = _mark(files, nlp, lexicon, label)
     chosen = _draw(marked, sentences + WATCHED, random.Random(seed))

@@ -143,6 +143,17 @@ def test_products_in_half_precision_are_close():
         assert 0 < (ours - theirs).norm() < 0.05 * theirs.norm()
 
 
+def test_a_fixed_vocabulary_gets_no_gradient_and_changes_no_other():
+    features, *rows = random_parts(8, 3)
+    targets = torch.tensor([0, N_VOCAB + 1, 4])
+    loss, gradient = label_cross_entropy(features, targets, *rows)
+    fixed = label_cross_entropy(features, targets, *rows, fixed_vocabulary=True)
+    assert fixed[0] == loss
+    assert gradient.vocabulary is not None and fixed[1].vocabulary is None
+    assert torch.equal(fixed[1].features, gradient.features)
+    assert torch.equal(fixed[1].labels.weight, gradient.labels.weight)
+
+
 def test_distillation_equals_autograd_and_leaves_new_classes_alone():
     parts = random_parts(7, BLOCK_ROWS + 9)
     features, vocabulary, labels = parts
