@@ -1,7 +1,7 @@
 """`spacy-entlm.EntLM.v1`: a masked LM scores label words against its vocabulary."""
 
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple
 
 import numpy
 import torch
@@ -57,7 +57,7 @@ def build_entlm_v1(
     mixed_precision (bool): Whether to train with products in half precision: float16
         on a GPU, bfloat16 on a CPU.
     train_vocabulary (Optional[bool]): Whether word embeddings and output matrix learn,
-        too, as in the paper; None: not where most classes start from rows that the
+        too, as in the paper; None: not where all classes start from rows that the
         backbone learned (benchmarks/RESULTS.md). Label rows always learn.
     transformer_config, tokenizer_config (Dict[str, Any]): Replace settings of the
         model's and the tokenizer's own configuration.
@@ -99,13 +99,13 @@ class EntLMModel(MaskedLMModel):
         *,
         learned: Optional[Recommended] = None,
         label_rows: Optional[Path] = None,
-    ) -> bool:
+    ) -> Set[str]:
         """Add classes with label rows at their initial values; others stay.
 
         learned (Optional[Recommended]): What the backbone brings: a class that has the
             words of one of its classes starts from that one's row.
         label_rows (Optional[Path]): File of rows that come before all these.
-        RETURNS (bool): Whether half of them or more start from a row of the backbone.
+        RETURNS (Set[str]): The classes that start from a row of the backbone.
         RAISES (LabelWordError): If a class has no usable word; then none is added.
             (DataError): If a file of rows is broken, or of another backbone.
         """
@@ -116,10 +116,12 @@ class EntLMModel(MaskedLMModel):
             found = read_label_rows(label_rows, width)
             given = {label: Rows(row[None], None) for label, row in found.items()}
         self.network.add_labels(label_words, rows | given)
-        is_known = 2 * len(rows.keys() - given.keys()) >= len(label_words)
+        started = rows.keys() - given.keys()
         learns = self.config.train_vocabulary
-        self.network.train_vocabulary(not is_known if learns is None else learns)
-        return is_known
+        # Rows like those of words would not get away from fixed ones.
+        some_are_new = len(started) < len(label_words)
+        self.network.train_vocabulary(some_are_new if learns is None else learns)
+        return started
 
     def fold_word(self, word: str) -> str:
         """How the backbone's tokenizer normalises a word: an uncased one folds it."""

@@ -197,13 +197,14 @@ class EntLMNER(MaskedLMNER):
             words = choose_label_words(
                 wanted, learned.label_words, search, name, recognise
             )
-            is_known = view.add_labels(words, learned=learned, label_rows=path)
+            started = view.add_labels(words, learned=learned, label_rows=path)
             self._note_labels()
             self.decoder.initialize(get_examples, self.labels)
         few_shot = getattr(self.decoder, "few_shot_calibration", UNCHANGED)
         scale, shift, _ = Calibration(*few_shot)
         # With rows of other words a component is less sure (benchmarks/RESULTS.md).
         fewest = min(counts.values(), default=0)
+        is_known = 2 * len(started) >= len(words)
         least = suitable_threshold(fewest) if is_known else 0.0
         self.calibration = Calibration(scale, shift, least)
         self._rehearsal_model = None
