@@ -4,7 +4,18 @@ import contextlib
 from functools import partial
 from itertools import accumulate, groupby
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Optional,
+    Set,
+    Tuple,
+    Union,
+)
 
 import srsly
 from spacy import util
@@ -97,6 +108,8 @@ class MaskedLMNER(TrainablePipe):
             )
         # Classes that were added before there is a network, which then has them.
         self._added: LabelWords = {}
+        # Classes that were added to a trained component and have learned nothing yet.
+        self.new_labels: Set[str] = set()
 
     @property
     def label_model(self) -> Any:
@@ -239,6 +252,7 @@ class MaskedLMNER(TrainablePipe):
         backprop(d_pieces)
         if sgd not in (None, False):
             self.finish_update(sgd)
+        self.new_labels.clear()
         losses[self.name] = losses.get(self.name, 0.0) + loss
         return losses
 
@@ -265,6 +279,7 @@ class MaskedLMNER(TrainablePipe):
         new = check_label_words({label: words}, tags=False)
         if self.is_initialized:
             self.label_model.add_labels(new, **rows)
+            self.new_labels.add(label)
         else:
             self._added.update(new)
         self._note_labels()
@@ -282,6 +297,7 @@ class MaskedLMNER(TrainablePipe):
             shim.set_network(before)
             raise
         self._added = {}
+        self.new_labels.clear()
         if nlp is not None:
             add_requirement(nlp)
             suit_optimizer(nlp, self.label_model.backbone)

@@ -87,9 +87,9 @@ def train(
     texts = None if unlabeled is None else draw_texts(unlabeled, seed)
     fix_random_seed(seed)
     known = trained_names(nlp)
-    n_labels = {name: len(_network(nlp, name).label_rows) for name in known}
     names = _prepare(nlp, data, label_words)
-    grown = any(len(_network(nlp, name).label_rows) > n for name, n in n_labels.items())
+    pipes: Any = [nlp.get_pipe(name) for name in known]
+    grown = any(pipe.new_labels for pipe in pipes)
     if share == 1:  # all anew: nothing is kept
         known = []
     before = {name: deepcopy(_network(nlp, name)) for name in known}

@@ -50,6 +50,17 @@ def test_a_first_training_is_none_of_the_mean(bert, blank_nlp, fit, weights_of):
     assert distance(*runs) == 0
 
 
+@pytest.fixture
+def fits(trained, monkeypatch):
+    """The settings of trainings, of which none takes place."""
+    settings = []
+    monkeypatch.setattr(
+        "spacy_entlm.training.recipe.fit",
+        lambda nlp, names, data, given: settings.append(given) or {NAME: []},
+    )
+    return settings
+
+
 @pytest.mark.parametrize(
     "settings, epochs, rate",
     [
@@ -59,17 +70,21 @@ def test_a_first_training_is_none_of_the_mean(bert, blank_nlp, fit, weights_of):
     ],
 )
 def test_it_takes_20_passes_at_half_the_rate_but_for_a_new_class_or_all_anew(
-    trained, monkeypatch, settings, epochs, rate
+    trained, fits, settings, epochs, rate
 ):
-    calls = []
-    monkeypatch.setattr(
-        "spacy_entlm.training.recipe.fit",
-        lambda nlp, names, data, settings: calls.append(settings) or {NAME: []},
-    )
     spacy_entlm.train(trained, NEW, **settings)
     backbone = trained.get_pipe(NAME).label_model.config.name
-    assert calls[0].epochs == epochs
-    assert calls[0].learn_rate == suitable_learn_rate(backbone) * rate
+    assert fits[0].epochs == epochs
+    assert fits[0].learn_rate == suitable_learn_rate(backbone) * rate
+
+
+def test_a_class_is_new_until_it_has_learned(trained, fits, make_examples):
+    """If it was added as spaCy's users do, too."""
+    trained.get_pipe(NAME).add_label("MYTH", ["cat"])
+    spacy_entlm.train(trained, NEW)
+    trained.update(make_examples(trained), sgd=Adam(1e-4))
+    spacy_entlm.train(trained, NEW)
+    assert [settings.epochs for settings in fits] == [60, 20]
 
 
 def test_a_class_that_the_backbone_knows_starts_from_its_row(
