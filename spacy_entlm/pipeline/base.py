@@ -237,6 +237,7 @@ class MaskedLMNER(TrainablePipe):
         if not any(len(eg.predicted) for eg in examples):
             return losses
         docs = [eg.predicted for eg in examples]
+        self.new_labels.clear()
         return self._learn_from(docs, partial(self.get_loss, examples), sgd, losses)
 
     def _learn_from(
@@ -252,7 +253,6 @@ class MaskedLMNER(TrainablePipe):
         backprop(d_pieces)
         if sgd not in (None, False):
             self.finish_update(sgd)
-        self.new_labels.clear()
         losses[self.name] = losses.get(self.name, 0.0) + loss
         return losses
 
@@ -353,6 +353,7 @@ class MaskedLMNER(TrainablePipe):
         if is_empty and not path.with_name(ADDED_LABELS).exists():
             raise DataError("the model's files are gone: save it again", path=path)
         self.label_model.shim.from_disk(path)
+        self.new_labels.clear()
 
     def _load_added_labels(self, path: Path) -> None:
         self._added = read_label_words(path, tags=False) if path.exists() else {}
