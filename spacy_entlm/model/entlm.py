@@ -15,7 +15,7 @@ from ..label_words.words import LabelWords, word_pieces
 from .base import PieceModel, get_label_model
 from .label_scores import score_words
 from .network import EntLMNetwork, read_learned_rows
-from .objective import distillation_loss
+from .objective import distillation_loss, sample_vocabulary
 from .pytorch import (
     MaskedLMModel,
     ModelConfig,
@@ -151,7 +151,8 @@ class EntLMModel(MaskedLMModel):
         self, pieces: PieceFeatures, word_targets: numpy.ndarray
     ) -> Tuple[float, PieceGradient]:
         """The EntLM objective over the pieces of some Docs (paper, Eq. 3), where labels
-        of a backbone that knows classes have to win by a margin.
+        of a backbone that knows classes have to win by a margin, and a vocabulary that
+        does not learn is sampled.
 
         pieces (PieceFeatures): From `model.begin_update(docs)`.
         word_targets: int64 (n_words), class index, NO_ENTITY, or NO_TARGET where the
@@ -162,11 +163,18 @@ class EntLMModel(MaskedLMModel):
         # A piece that reaches into a word with another target says nothing certain.
         clear = (targets == word_targets[pieces.last_words]) & (targets != NO_TARGET)
         rows = numpy.flatnonzero(clear)
-        n_vocab = len(self.vocabulary)
-        ids = numpy.where(targets >= 0, n_vocab + targets, pieces.piece_ids)
-        margin = LABEL_MARGIN if knows_classes(self.backbone) else 0.0
-        dtype = self._objective_dtype
-        return self.cross_entropy(pieces, rows, ids[rows], dtype, margin)
+        targets, own = targets[rows], pieces.piece_ids[rows]
+        vocabulary = self.vocabulary
+        if self.has_fixed_vocabulary:
+            vocabulary, own = sample_vocabulary(vocabulary, own)
+        return self.cross_entropy(
+            pieces,
+            rows,
+            numpy.where(targets >= 0, len(vocabulary) + targets, own),
+            vocabulary,
+            dtype=self._objective_dtype,
+            margin=LABEL_MARGIN if knows_classes(self.backbone) else 0.0,
+        )
 
     def rehearsal_loss(
         self, teacher: "EntLMModel", docs: List[Doc], pieces: PieceFeatures

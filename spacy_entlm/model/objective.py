@@ -6,8 +6,10 @@ scored against the vocabulary in blocks, so that no more than one block's scores
 ever held. Nothing here touches a parameter: gradients are new tensors.
 """
 
+import math
 from typing import Callable, Tuple
 
+import numpy
 import torch
 
 from ..label_words.rows import Rows
@@ -15,6 +17,9 @@ from .types import PieceGradient
 
 # Pieces that are scored against the whole vocabulary at once: bounds the memory.
 BLOCK_ROWS = 256
+# Words of the vocabulary that stand for all that are not in a batch: with four times as
+# many F1 is the same (benchmarks/RESULTS.md).
+N_SAMPLED = 1024
 
 # Scores of a block against V and Y, (n, n_vocab) and (n, n_labels), which it turns into
 # their gradients; gives the block's loss.
@@ -96,6 +101,34 @@ def distillation_loss(
 
     rows = (vocabulary, labels)
     return _in_blocks(features, *rows, block_loss, dtype, fixed_vocabulary)
+
+
+def sample_vocabulary(
+    vocabulary: Rows, own: numpy.ndarray, n_sampled: int = N_SAMPLED
+) -> Tuple[Rows, numpy.ndarray]:
+    """The rows of a batch's own pieces, and a sample that stands for all the others:
+    its biases grow by the log of how many each stands for (sampled softmax: Jean et
+    al., 2015). Draws from `numpy.random`.
+
+    own: int64 (n), piece ids.
+    n_sampled (int): How many others; all of them if there are no more.
+    RETURNS: the rows, in new memory, without gradients; own as indices of them.
+    """
+    chosen, own = numpy.unique(own, return_inverse=True)
+    others = numpy.setdiff1d(numpy.arange(len(vocabulary)), chosen, assume_unique=True)
+    sampled = others
+    if len(others) > n_sampled:
+        sampled = numpy.random.choice(others, n_sampled, replace=False)
+    weight = vocabulary.weight.detach()
+    index = torch.from_numpy(numpy.concatenate([chosen, sampled]))
+    index = index.to(weight.device, non_blocking=True)
+    rows = weight[index]
+    if vocabulary.bias is None:
+        bias = rows.new_zeros(len(rows))
+    else:
+        bias = vocabulary.bias.detach()[index]
+    bias[len(chosen) :] += math.log(max(len(others), 1) / max(len(sampled), 1))
+    return Rows(rows, bias), own
 
 
 def _in_blocks(

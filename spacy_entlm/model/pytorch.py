@@ -154,12 +154,15 @@ class MaskedLMModel(ReadingModel):
         pieces: PieceFeatures,
         rows: numpy.ndarray,
         targets: numpy.ndarray,
+        vocabulary: Rows,
+        *,
         dtype: torch.dtype = torch.float32,
         margin: float = 0.0,
     ) -> tuple[float, PieceGradient]:
         """`label_cross_entropy` where only some pieces carry a loss.
 
         rows: int64 (n), these pieces; targets: int64 (n), theirs.
+        vocabulary (Rows): The output matrix, or a sample of it.
         margin (float): Taken off the score of every label.
         RETURNS: mean loss of these, and the gradient of its sum, of all pieces.
         """
@@ -170,7 +173,7 @@ class MaskedLMModel(ReadingModel):
         loss, gradient = label_cross_entropy(
             pieces.features[index],
             self.to_device(targets),
-            self.vocabulary,
+            vocabulary,
             labels,
             dtype=dtype,
             fixed_vocabulary=self.has_fixed_vocabulary,

@@ -6,6 +6,8 @@ import spacy
 import torch
 
 import spacy_entlm
+from spacy_entlm.model import entlm
+from spacy_entlm.model.objective import sample_vocabulary
 from spacy_entlm.training.optimizer import build_adam
 
 NAME = "entlm_ner"
@@ -61,6 +63,27 @@ def test_the_vocabulary_learns_if_it_is_to(start_nlp, bert, make_examples):
     learn(nlp, make_examples)
     for old, new in zip(before, vocabulary_of(nlp)):
         assert not torch.equal(old, new)
+
+
+def test_fixed_rows_are_sampled_and_others_not(
+    start_nlp, bert, make_examples, monkeypatch
+):
+    """A vocabulary that learns is compared with as in the paper: all of it."""
+    seen = []
+
+    def few(vocabulary, own):
+        seen.append(len(vocabulary))
+        return sample_vocabulary(vocabulary, own, 5)
+
+    monkeypatch.setattr(entlm, "sample_vocabulary", few)
+    learn(start_nlp(bert, model={"train_vocabulary": True}), make_examples)
+    assert not seen
+    nlp = start_nlp(bert, model=FIXED)
+    optimizer, losses = build_adam(1e-2), []
+    for _ in range(20):
+        losses.append(nlp.update(make_examples(nlp), sgd=optimizer)[NAME])
+    assert seen == 20 * [len(network_of(nlp).vocabulary)]
+    assert losses[-1] < losses[0] / 2
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """The losses (paper, Eq. 3) against autograd over one plain softmax."""
 
+import numpy
 import pytest
 import torch
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from spacy_entlm.model.objective import (
     BLOCK_ROWS,
     distillation_loss,
     label_cross_entropy,
+    sample_vocabulary,
 )
 
 N_VOCAB = 11
@@ -152,6 +154,67 @@ def test_a_fixed_vocabulary_gets_no_gradient_and_changes_no_other():
     assert gradient.vocabulary is not None and fixed[1].vocabulary is None
     assert torch.equal(fixed[1].features, gradient.features)
     assert torch.equal(fixed[1].labels.weight, gradient.labels.weight)
+
+
+OWN = numpy.array([7, 2, 7, 4])
+
+
+@pytest.mark.parametrize("with_bias", [True, False])
+def test_a_sample_of_all_is_the_vocabulary(with_bias):
+    features, vocabulary, labels = random_parts(9, len(OWN), with_bias=with_bias)
+    sample, own = sample_vocabulary(vocabulary, OWN, N_VOCAB)
+    assert len(sample) == N_VOCAB
+    assert torch.equal(sample.weight[own], vocabulary.weight[OWN])
+    expected, whole = label_cross_entropy(
+        features, torch.tensor(OWN), vocabulary, labels, fixed_vocabulary=True
+    )
+    loss, part = label_cross_entropy(
+        features, torch.tensor(own), sample, labels, fixed_vocabulary=True
+    )
+    torch.testing.assert_close(loss, expected)
+    torch.testing.assert_close(part.features, whole.features, **CLOSE)
+    torch.testing.assert_close(part.labels.weight, whole.labels.weight, **CLOSE)
+
+
+@pytest.mark.parametrize("with_bias", [True, False])
+def test_a_sample_stands_for_the_others_in_the_mean(with_bias):
+    """The normaliser of each softmax, over many draws; a batch's own pieces are always
+    in it, as they are."""
+    features, vocabulary, _ = random_parts(10, len(OWN), with_bias=with_bias)
+    features = 0.1 * features
+    numpy.random.seed(0)
+    totals = []
+    for _ in range(2000):
+        sample, own = sample_vocabulary(vocabulary, OWN, 3)
+        assert len(sample) == 3 + len({*OWN})
+        scores = sample.scores(features)
+        theirs = vocabulary.scores(features)[:, OWN]
+        torch.testing.assert_close(scores[:, own], theirs)
+        totals.append(scores.exp().sum(1))
+    expected = vocabulary.scores(features).exp().sum(1)
+    torch.testing.assert_close(
+        torch.stack(totals).mean(0), expected, rtol=0.05, atol=0.0
+    )
+
+
+def test_a_sample_repeats_with_the_seed_and_shares_no_memory():
+    vocabulary = random_parts(11, 1)[1]
+    weights = []
+    for seed in (1, 1, 2):
+        numpy.random.seed(seed)
+        sample, _ = sample_vocabulary(vocabulary, OWN, 4)
+        weights.append(sample.weight.clone())
+        sample.weight.zero_()
+        sample.bias.zero_()
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+    assert vocabulary.weight.all() and vocabulary.bias.all()
+
+
+def test_a_sample_of_a_batch_without_pieces():
+    vocabulary = random_parts(12, 1)[1]
+    sample, own = sample_vocabulary(vocabulary, OWN[:0], 4)
+    assert len(sample) == 4 and not len(own)
 
 
 def test_distillation_equals_autograd_and_leaves_new_classes_alone():

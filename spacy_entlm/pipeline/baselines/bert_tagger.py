@@ -171,7 +171,8 @@ class TaggerModel(MaskedLMModel):
         clear = targets == word_targets[pieces.last_words[first]]
         clear &= targets != NO_TARGET
         # Row 0 is "no entity", and NO_ENTITY is -1.
-        return self.cross_entropy(pieces, first[clear], targets[clear] + 1)
+        rows, tags = first[clear], targets[clear] + 1
+        return self.cross_entropy(pieces, rows, tags, self.vocabulary)
 
 
 class BertTagger(MaskedLMNER):
