@@ -154,10 +154,12 @@ class MaskedLMShim(PyTorchShim):
         overflow = self.scales_gradients and self._grad_scaler.unscale(gradients)
         if self._n_pieces and gradients and not overflow:
             _average_and_clip(gradients, self._n_pieces)
-            for name, parameter in parameters.items():
-                arrays: Any = map(torch2xp, (parameter.detach(), parameter.grad))
-                weights, _ = optimizer((self.id, name), *arrays)
-                _take_weights(parameter, weights)
+            arrays = {
+                (self.id, name): (torch2xp(p.detach()), torch2xp(p.grad))
+                for name, p in parameters.items()
+            }
+            for (_, name), weights in _step_all(optimizer, arrays).items():
+                _take_weights(parameters[name], weights)
         if self.scales_gradients:
             self._grad_scaler.update()
         self.drop_gradients()
@@ -236,6 +238,14 @@ def _average_and_clip(gradients: List[torch.Tensor], n_pieces: int) -> None:
     factor = (MAX_GRADIENT_NORM / (norm + CLIP_EPS)).clamp(max=1.0) / n_pieces
     for gradient in gradients:
         gradient.mul_(factor)
+
+
+def _step_all(optimizer: Any, arrays: Dict[Any, Any]) -> Dict[Any, Any]:
+    """New weights of parameters, from weights and gradients; an optimizer that can
+    takes all of them at once."""
+    if hasattr(optimizer, "step_all"):
+        return optimizer.step_all(arrays)
+    return {key: optimizer(key, *pair)[0] for key, pair in arrays.items()}
 
 
 def _take_weights(parameter: torch.nn.Parameter, weights: Any) -> None:

@@ -1,7 +1,8 @@
 """`spacy-entlm.Adam.v1`: Thinc's optimizer, with PyTorch's fused step on a CPU."""
 
+from collections import defaultdict
 from pathlib import Path
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 import numpy
 from thinc.api import NumpyOps, Optimizer
@@ -14,21 +15,20 @@ Key = Tuple[int, str]
 
 
 class FusedAdam(Optimizer):
-    """Thinc's optimizer; on a CPU the step is that of `torch.optim.Adam(fused=True)`,
-    which goes through the weights once (benchmarks/RESULTS.md). With L2, clipping of
-    single parameters, or arrays that PyTorch cannot share, it is Thinc's own."""
+    """Thinc's optimizer; on a CPU the step is PyTorch's fused one, which goes through
+    the weights once, and takes many parameters at a time (benchmarks/RESULTS.md). With
+    L2, averages, clipping of single parameters, or arrays that PyTorch cannot share, it
+    is Thinc's own."""
 
-    # PyTorch's optimizer of each parameter: its state is there.
-    fused: Dict[Key, Any]
     # The share of the way back to their first values that weights go before a step, for
     # each unit of the learning rate; and these values.
     pull: float
     starts: Dict[Key, FloatsXd]
-    __slots__ = ["fused", "pull", "starts"]
+    __slots__ = ["pull", "starts"]
 
     def __init__(self, learn_rate: Any, start_pull: float, **settings: Any):
         super().__init__(learn_rate=learn_rate, **settings)
-        self.fused, self.starts = {}, {}
+        self.starts = {}
         # Of a schedule that says how long the training is.
         n_steps = getattr(learn_rate, "n_steps", 1)
         is_known = n_steps > 1 and self.learn_rate > 0
@@ -38,36 +38,74 @@ class FusedAdam(Optimizer):
         self, key: Key, weights: FloatsXd, gradient: FloatsXd, *, lr_scale: float = 1.0
     ) -> Tuple[FloatsXd, FloatsXd]:
         """Change the weights of a parameter in place; the gradient becomes zero."""
-        if self.pull:
-            if key not in self.starts:
-                self.starts[key] = weights.copy()
-            share = min(1.0, self.pull * float(self.learn_rate))
-            _draw_back(weights, self.starts[key], share)
-        if self.L2 or self.grad_clip or not _can_share(weights, gradient):
-            return super().__call__(key, weights, gradient, lr_scale=lr_scale)
-        import torch
-
-        self.nr_update[key] += 1
-        shared: Any = torch.from_numpy(weights)
-        if key not in self.fused:
-            parameter = torch.nn.Parameter(shared)
-            self.fused[key] = torch.optim.Adam([parameter], fused=True)
-        settings = self.fused[key].param_groups[0]
-        settings["lr"] = self.learn_rate * lr_scale
-        # Thinc adds eps to the root of the moment as it is, PyTorch to the corrected.
-        eps = self.eps / (1.0 - self.b2 ** self.nr_update[key]) ** 0.5
-        settings["betas"], settings["eps"] = (self.b1, self.b2), eps
-        parameter = settings["params"][0]
-        # Weights may have moved in memory since the last step.
-        parameter.data, parameter.grad = shared, torch.from_numpy(gradient)
-        self.fused[key].step()
-        parameter.grad.zero_()
-        parameter.grad = None
-        if self.averages is not None:
-            if key not in self.averages:
-                self.averages[key] = weights * 0
-            NumpyOps().update_averages(self.averages[key], weights, self.nr_update[key])
+        weights = self.step_all({key: (weights, gradient)}, lr_scale=lr_scale)[key]
+        gradient *= 0
         return weights, gradient
+
+    def step_all(
+        self, arrays: Dict[Key, Tuple[FloatsXd, FloatsXd]], *, lr_scale: float = 1.0
+    ) -> Dict[Key, FloatsXd]:
+        """Step many parameters at once.
+
+        arrays (Dict[Key, Tuple[FloatsXd, FloatsXd]]): Weights, which change in place
+            where that can be, and gradients, which are not to be used any more.
+        RETURNS (Dict[Key, FloatsXd]): The new weights.
+        """
+        stepped: Dict[Key, FloatsXd] = {}
+        fused: Dict[int, List[Key]] = defaultdict(list)
+        for key, (weights, gradient) in arrays.items():
+            if self.pull:
+                if key not in self.starts:
+                    self.starts[key] = weights.copy()
+                share = min(1.0, self.pull * float(self.learn_rate))
+                _draw_back(weights, self.starts[key], share)
+            is_plain = not self.L2 and not self.grad_clip and self.averages is None
+            if is_plain and _can_share(weights, gradient):
+                self.nr_update[key] += 1
+                fused[self.nr_update[key]].append(key)
+                stepped[key] = weights
+            else:
+                step = super().__call__(key, weights, gradient, lr_scale=lr_scale)
+                stepped[key] = step[0]
+        for n_steps, keys in fused.items():
+            self._step_fused({key: arrays[key] for key in keys}, n_steps, lr_scale)
+        return stepped
+
+    def _step_fused(
+        self,
+        arrays: Dict[Key, Tuple[FloatsXd, FloatsXd]],
+        n_steps: int,
+        lr_scale: float,
+    ) -> None:
+        """Step parameters of which this is step number `n_steps`, from 1."""
+        import torch
+        from torch.optim.adam import adam
+
+        for moments in (self.mom1, self.mom2):
+            for key, (weights, _) in arrays.items():
+                if key not in moments:  # as Thinc holds them
+                    moments[key] = NumpyOps().alloc1f(weights.size)
+
+        def tensors(flat: Iterable[Any]) -> List[torch.Tensor]:
+            return [torch.from_numpy(array).view(-1) for array in flat]
+
+        adam(
+            tensors(weights for weights, _ in arrays.values()),
+            tensors(gradient for _, gradient in arrays.values()),
+            tensors(self.mom1[key] for key in arrays),
+            tensors(self.mom2[key] for key in arrays),
+            [],
+            [torch.tensor(n_steps - 1.0) for _ in arrays],
+            fused=True,
+            amsgrad=False,
+            beta1=self.b1,
+            beta2=self.b2,
+            lr=self.learn_rate * lr_scale,
+            weight_decay=0.0,
+            # Thinc adds it to the moment's root as it is, PyTorch to the corrected.
+            eps=self.eps / (1.0 - self.b2**n_steps) ** 0.5,
+            maximize=False,
+        )
 
 
 def _draw_back(weights: FloatsXd, start: FloatsXd, share: float) -> None:

@@ -53,7 +53,7 @@ def test_all_but_the_vocabulary_learns(start_nlp, backbone, make_examples):
     assert {f"head.rows.{i}" for i in range(3)} <= changed
     assert any("attention" in name or "attn" in name for name in changed)
     # The optimizer holds nothing of it, either.
-    names = {name for _, name in optimizer.fused}
+    names = {name for _, name in optimizer.mom1}
     assert changed <= names <= others.keys()
 
 

@@ -58,6 +58,34 @@ def test_weights_that_moved_in_memory_are_stepped_on():
     assert not (weights == 1).any()
 
 
+def test_parameters_at_once_are_stepped_as_alone():
+    """Also one that comes later, one that is left out for a step, and one that is not
+    contiguous."""
+    random = numpy.random.default_rng(0)
+    shapes = {"a": (7,), "b": (5, 3), "late": (2, 2), "across": (3, 4)}
+    first = {
+        key: random.normal(size=shape).astype("f") for key, shape in shapes.items()
+    }
+    each, together = ({k: w.copy() for k, w in first.items()} for _ in range(2))
+    for weights in (each, together):
+        weights["across"] = weights["across"].T
+    alone, at_once = (build_adam(rates(6, 0.01), start_pull=1.2) for _ in range(2))
+    for step in range(5):
+        present = [k for k in shapes if step > 1 or k != "late"]
+        present = [k for k in present if step != 3 or k != "a"]
+        gradients = {k: random.normal(size=each[k].shape).astype("f") for k in present}
+        arrays = {(1, k): (together[k], gradients[k].copy()) for k in present}
+        for (_, k), weights in at_once.step_all(arrays).items():
+            together[k] = weights
+        for k in present:
+            each[k], _ = alone((1, k), each[k], gradients[k])
+        for optimizer in (alone, at_once):
+            optimizer.step_schedules()
+    for k in shapes:
+        numpy.testing.assert_array_equal(together[k], each[k])
+        assert not numpy.isclose(together[k].ravel().sum(), first[k].sum(), atol=1e-4)
+
+
 def test_arrays_it_cannot_fuse_take_thincs_step():
     weights = numpy.ones((3, 4), dtype="float32").T  # not contiguous
     gradient = numpy.ones((4, 3), dtype="float32")
