@@ -58,7 +58,8 @@ def build_entlm_v1(
         on a GPU, bfloat16 on a CPU.
     train_vocabulary (Optional[bool]): Whether word embeddings and output matrix learn,
         too, as in the paper; None: not where all classes start from rows that the
-        backbone learned (benchmarks/RESULTS.md). Label rows always learn.
+        backbone learned (benchmarks/RESULTS.md). Label rows always learn. In a step of
+        training, what does not learn is sampled.
     transformer_config, tokenizer_config (Dict[str, Any]): Replace settings of the
         model's and the tokenizer's own configuration.
     RAISES (ValueError): If a setting has no such value.
