@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import numpy
 from thinc.api import NumpyOps, Optimizer
@@ -79,33 +79,27 @@ class FusedAdam(Optimizer):
     ) -> None:
         """Step parameters of which this is step number `n_steps`, from 1."""
         import torch
-        from torch.optim.adam import adam
 
-        for moments in (self.mom1, self.mom2):
-            for key, (weights, _) in arrays.items():
+        parameters, states = [], []
+        for key, (weights, gradient) in arrays.items():
+            state: Dict[str, Any] = {"step": torch.tensor(n_steps - 1.0)}
+            for name, moments in (("exp_avg", self.mom1), ("exp_avg_sq", self.mom2)):
                 if key not in moments:  # as Thinc holds them
                     moments[key] = NumpyOps().alloc1f(weights.size)
-
-        def tensors(flat: Iterable[Any]) -> List[torch.Tensor]:
-            return [torch.from_numpy(array).view(-1) for array in flat]
-
-        adam(
-            tensors(weights for weights, _ in arrays.values()),
-            tensors(gradient for _, gradient in arrays.values()),
-            tensors(self.mom1[key] for key in arrays),
-            tensors(self.mom2[key] for key in arrays),
-            [],
-            [torch.tensor(n_steps - 1.0) for _ in arrays],
-            fused=True,
-            amsgrad=False,
-            beta1=self.b1,
-            beta2=self.b2,
-            lr=self.learn_rate * lr_scale,
-            weight_decay=0.0,
+                state[name] = torch.from_numpy(moments[key]).view(weights.shape)
+            parameters.append(torch.nn.Parameter(torch.from_numpy(weights)))
+            parameters[-1].grad = torch.from_numpy(gradient)
+            states.append(state)
+        step = torch.optim.Adam(
+            parameters,
+            lr=float(self.learn_rate * lr_scale),
+            betas=(self.b1, self.b2),
             # Thinc adds it to the moment's root as it is, PyTorch to the corrected.
             eps=self.eps / (1.0 - self.b2**n_steps) ** 0.5,
-            maximize=False,
+            fused=True,
         )
+        step.state.update(zip(parameters, states))
+        step.step()
 
 
 def _draw_back(weights: FloatsXd, start: FloatsXd, share: float) -> None:
