@@ -12,6 +12,7 @@ from thinc.api import PyTorchGradScaler
 from spacy_entlm.decoding import chains, viterbi
 from spacy_entlm.files import tensors
 from spacy_entlm.model import entlm, label_scores, pytorch, shim
+from spacy_entlm.model.objective import sample_vocabulary
 from spacy_entlm.pipeline.decoders import build_io_decoder, build_viterbi_decoder
 
 from . import devices
@@ -81,6 +82,26 @@ def test_training_stays_on_the_device(on_device, factory, annotated):
         patch.setattr(shim, "_take_weights", lambda parameter, weights: None)
         pipe.finish_update(optimizer)
     assert updated == trained
+
+
+@pytest.mark.parametrize("factory", ["entlm_ner"], indirect=True)
+def test_a_vocabulary_is_sampled_on_the_device(on_device, factory, annotated):
+    nlp, network = on_device, on_device.get_pipe(factory).label_model.network
+    network.train_vocabulary(False)
+    sampled = []
+
+    def few(vocabulary, own):
+        rows, own = sample_vocabulary(vocabulary, own, 5)
+        sampled.append((rows.weight.device, len(rows) < len(vocabulary)))
+        return rows, own
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(entlm, "sample_vocabulary", few)
+        examples = [Example.from_dict(nlp.make_doc(t), gold) for t, gold in annotated]
+        nlp.update(examples, sgd=False)
+    assert sampled == [(DEVICE, True)]
+    assert network.vocabulary.weight.grad is None
+    assert {row.grad.device for row in network.head.rows} == {DEVICE}
 
 
 @pytest.mark.parametrize("build", [build_io_decoder, build_viterbi_decoder])
