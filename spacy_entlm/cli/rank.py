@@ -61,8 +61,11 @@ def rank_cli(
     check_output(out, source=texts, overwrite=overwrite)
     setup_gpu(gpu_id, silent=True)
     nlp = spacy.load(pipeline)
-    known = [] if annotated is None else read_docs(annotated, nlp)[0]
-    done = {doc.text for doc in known}
+    known: List[Doc] = []
+    if annotated is not None:
+        known, report = read_docs(annotated, nlp)
+        echo(*report.problems())
+    done = {doc.text.strip() for doc in known}  # lists of words end in a blank
     lines = [text for text in read_texts([texts]) if text not in done]
     if not lines:
         raise DataError("holds no text that is not annotated yet", path=texts)

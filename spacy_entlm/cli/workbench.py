@@ -48,7 +48,7 @@ def workbench_cli(
     check_output(folder / FILE, source=texts)
     nlp = blank_pipeline(lang)
     names = load_lexicon(lexicon, "auto", label, map_)[0] if lexicon else []
-    new = list(read_any(texts, nlp))
+    new = list(read_any(texts, nlp, echo))
     if not new:
         raise DataError("holds no text", path=texts)
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """Texts of a workbench as Docs, and Docs as texts."""
 
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, Optional
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
 
 import spacy
 from spacy.language import Language
@@ -22,8 +22,11 @@ from .store import ACCEPT, NewText, Store
 MAX_WORDS = 60
 
 
-def read_any(source: Path, nlp: Language) -> Iterator[NewText]:
+def read_any(
+    source: Path, nlp: Language, tell: Callable[..., None] = print
+) -> Iterator[NewText]:
     """Read plain text, or a folder of data with train.*, test.* or unlabeled.*.
+    tell (Callable): Gets lines that say what could not be used.
     RAISES (DataError): If there is none, or it cannot be read."""
     if not source.is_dir():
         yield from _plain(source, nlp)
@@ -33,11 +36,21 @@ def read_any(source: Path, nlp: Language) -> Iterator[NewText]:
     if not any((*parts.values(), plain)):
         raise DataError("has no train.*, test.* or unlabeled.*", path=source)
     for name, path in parts.items():
-        for doc in [] if path is None else read_docs(path, nlp)[0]:
-            marks = [(ent.start, ent.end, ent.label_) for ent in doc.ents]
-            yield NewText(_words(doc), marks, name == "test")
+        if path is not None:
+            docs, report = read_docs(path, nlp)
+            tell(*report.problems())
+            for doc in docs:
+                yield _annotated(doc, name == "test")
     if plain is not None:
         yield from _plain(plain, nlp)
+
+
+def _annotated(doc: Doc, is_test: bool) -> NewText:
+    n_annotated = sum(token.ent_iob != 0 for token in doc)
+    if n_annotated == 0:
+        return NewText(_words(doc), is_test=is_test)
+    marks = [(ent.start, ent.end, ent.label_) for ent in doc.ents]
+    return NewText(_words(doc), marks, is_test, n_annotated == len(doc))
 
 
 def _plain(path: Path, nlp: Language) -> Iterator[NewText]:

@@ -88,10 +88,7 @@ class Job:
         with write_folder(self.folder / MODEL) as writing:
             nlp.to_disk(writing)
         self.runs.note(self.number, scores=self.measure(texts, found))
-        checked = [
-            self.proposal(x["id"], None, doc, {}, _differ(x, doc, self.names))
-            for x, doc in zip(texts, found)
-        ]
+        checked = [self.checked(x, doc) for x, doc in zip(texts, found)]
         self.choose(nlp, docs, checked)
 
     def wheel(self) -> None:
@@ -133,22 +130,24 @@ class Job:
             )
             for turn, (one, doc) in enumerate(zip(order, nlp.pipe(chosen)))
         ]
-        self.runs.propose([*proposals, *(checked or [])])
+        # A text may have been taken back in the meantime: then it is to be answered.
+        self.runs.propose([*(checked or []), *proposals])
+
+    def checked(self, text: Dict[str, Any], doc: Doc) -> Proposal:
+        """What was found in a text that has an answer, and whether it differs."""
+        found = self.proposal(text["id"], None, doc, {})
+        differs = _differ(text, doc, self.names)
+        return found._replace(doubted=text["version"] if differs else None)
 
     def proposal(
-        self,
-        number: int,
-        turn: Optional[int],
-        doc: Doc,
-        reasons: Dict[str, Any],
-        doubtful: bool = False,
+        self, number: int, turn: Optional[int], doc: Doc, reasons: Dict[str, Any]
     ) -> Proposal:
         """What was found in a text."""
         spans: List[List[float]] = [
             [e.start, e.end, self.numbers[e.label_], round(confidence(e) or 0.0, 3)]
             for e in doc.ents
         ]
-        return Proposal(number, turn, spans, reasons, doubtful)
+        return Proposal(number, turn, spans, reasons)
 
     def measure(self, texts: List[Dict[str, Any]], found: List[Doc]) -> Dict[str, Any]:
         """F1 on the test part, in all and by class, with intervals, and mistakes."""

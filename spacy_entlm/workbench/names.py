@@ -25,11 +25,12 @@ def keep_names(store: Store, entries: Sequence[Entry], case: str = EXACT) -> int
     if not store.classes():
         for label in sorted({entry.label for entry in entries}):
             store.add_class(label, given=True)
-    numbers = {row["name"]: row["id"] for row in store.classes()}
+    found = {x: store.class_number(x) for x in {entry.label for entry in entries}}
+    numbers = {label: n for label, n in found.items() if n is not None}
     kept = [entry for entry in entries if entry.label in numbers]
     if not kept:
         labels = ", ".join(sorted({entry.label for entry in entries}))
-        known = ", ".join(numbers)
+        known = ", ".join(row["name"] for row in store.classes())
         problem = f"the list has no class of the workbench ({known}), but {labels:.200}"
         raise DataError(f"{problem}: rename with --map")
     LexiconMatcher(kept[:1], case=case)  # its error comes before anything is written

@@ -27,13 +27,14 @@ PATIENCE = 10.0
 
 class Proposal(NamedTuple):
     """What the model found in a text. spans: first word, end, number of the class,
-    confidence. turn (Optional[int]): Its place in the order; None: it has none."""
+    confidence. turn (Optional[int]): Its place in the order; None: it has none. doubted
+    (Optional[int]): The version of an answer with which the model disagrees."""
 
     text_id: int
     turn: Optional[int]
     spans: List[List[float]]
     reasons: Dict[str, Any]
-    doubtful: bool = False
+    doubted: Optional[int] = None
 
 
 class Runs:
@@ -131,14 +132,22 @@ class Runs:
             db.execute(f"UPDATE runs SET {changes} WHERE id = ?", row)
 
     def propose(self, proposals: Sequence[Proposal]) -> None:
-        """Replace what was proposed before."""
+        """Replace what was proposed before. Of a text that is proposed twice the later
+        one counts, and an answer that was changed since is not in doubt."""
         rows = [
-            (p.text_id, p.turn, json.dumps(p.spans), json.dumps(p.reasons), p.doubtful)
+            {
+                **p._asdict(),
+                "spans": json.dumps(p.spans),
+                "reasons": json.dumps(p.reasons),
+            }
             for p in proposals
         ]
+        version = "SELECT version FROM answers WHERE text_id = :text_id"
+        doubtful = f"coalesce(({version}) = :doubted, 0)"
+        values = f":text_id, :turn, :spans, :reasons, {doubtful}"
         with connect(self.path) as db:
             db.execute("DELETE FROM proposals")
-            db.executemany("INSERT INTO proposals VALUES (?, ?, ?, ?, ?)", rows)
+            db.executemany(f"INSERT OR REPLACE INTO proposals VALUES ({values})", rows)
 
     def _end(self, number: int, state: str, message: str) -> None:
         query = "UPDATE runs SET state = ?, ended = ?, message = ? WHERE id = ?"

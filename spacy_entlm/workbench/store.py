@@ -38,11 +38,13 @@ class Conflict(ValueError):
 @dataclass(frozen=True)
 class NewText:
     """A text to be added. marks (Optional): If it is annotated already: first word,
-    end and label. is_test (Optional[bool]): None: a tenth is drawn."""
+    end and label. is_test (Optional[bool]): None: a tenth is drawn. is_whole (bool):
+    Whether all words are annotated; else the marks wait for an answer."""
 
     words: Words
     marks: Optional[List[Tuple[int, int, str]]] = None
     is_test: Optional[bool] = None
+    is_whole: bool = True
 
 
 class Store:
@@ -94,10 +96,16 @@ class Store:
 
     def add_class(self, name: str, *, given: bool = False) -> int:
         """Add a class, if there is none of this name. RETURNS (int): Its number.
-        given (bool): Whether it is no change that an undo takes back.
+        given (bool): Whether it is no change that an undo takes back, and one that had
+            the name before it was renamed will do.
         RAISES (ValueError): If the name is none."""
         with connect(self.path) as db:
             return _add_class(db, name.strip(), GIVEN_CLASS if given else CLASS)
+
+    def class_number(self, name: str) -> Optional[int]:
+        """The class that has a name, or had it before it was renamed."""
+        with reading(self.path) as db:
+            return _class_number(db, name)
 
     def rename_class(self, number: int, name: str) -> None:
         """Give a class another name, also where it is marked.
@@ -113,7 +121,8 @@ class Store:
             _note(db, RENAME, number, old, name)
 
     def text(self, number: int) -> Optional[Dict[str, Any]]:
-        """A text with its words, its marks, and what the model proposes."""
+        """A text with its words, its marks, and what the model proposes: nothing for
+        the test part, or of a class that is gone."""
         with reading(self.path) as db:
             return _text(db, number)
 
@@ -164,8 +173,9 @@ class Store:
             elif before is None:
                 _remove_class(db, row["target"])
             else:
+                # A name that is taken by now stays where it is.
                 change = (before, row["target"])
-                db.execute("UPDATE classes SET name = ? WHERE id = ?", change)
+                db.execute("UPDATE OR IGNORE classes SET name = ? WHERE id = ?", change)
             return {"kind": row["kind"], "target": row["target"]}
 
     def history(self) -> List[Dict[str, Any]]:
@@ -267,8 +277,23 @@ def _note(
     return int(number or 0)
 
 
+def _class_number(db: sqlite3.Connection, name: str) -> Optional[int]:
+    known = _value(db, "SELECT id FROM classes WHERE name = ?", name)
+    if known is not None:
+        return known
+    query = (
+        "SELECT target FROM changes JOIN classes ON classes.id = target WHERE "
+        "kind = ? AND before = ? ORDER BY changes.id DESC LIMIT 1"
+    )
+    return _value(db, query, RENAME, json.dumps(name))
+
+
 def _add_class(db: sqlite3.Connection, name: str, kind: str) -> int:
-    known = _value(db, "SELECT id FROM classes WHERE name = ?", check_label(name))
+    check_label(name)
+    if kind == GIVEN_CLASS:
+        known = _class_number(db, name)
+    else:
+        known = _value(db, "SELECT id FROM classes WHERE name = ?", name)
     if known is not None:
         return known
     # A number is never given twice, also after an undo: history may name it.
@@ -280,8 +305,12 @@ def _add_class(db: sqlite3.Connection, name: str, kind: str) -> int:
 
 
 def _remove_class(db: sqlite3.Connection, number: int) -> None:
-    """It was added last, so that no answer that is still so marks it."""
-    db.execute("DELETE FROM classes WHERE id = ?", (number,))
+    """Unless a text that was given since is marked with it."""
+    spans = [
+        json.loads(row["spans"]) for row in db.execute("SELECT spans FROM answers")
+    ]
+    if not any(mark[2] == number for marks in spans for mark in marks or ()):
+        db.execute("DELETE FROM classes WHERE id = ?", (number,))
 
 
 def _add_text(
@@ -299,7 +328,7 @@ def _add_text(
         (start, end, _add_class(db, label, GIVEN_CLASS))
         for start, end, label in new.marks
     ]
-    after = {"answer": ACCEPT, "spans": sorted(marks)}
+    after = {"answer": ACCEPT if new.is_whole else OPEN, "spans": sorted(marks)}
     _set_state(db, number, after, _note(db, GIVEN, number, None, after))
 
 
@@ -330,6 +359,8 @@ def _text(db: sqlite3.Connection, number: int) -> Optional[Dict[str, Any]]:
     ).fetchone()
     if row is None:
         return None
+    known = {each["id"] for each in db.execute("SELECT id FROM classes")}
+    found = [] if row["is_test"] else json.loads(row["proposed"] or "[]")
     return {
         "id": number,
         "words": json.loads(row["words"]),
@@ -337,7 +368,7 @@ def _text(db: sqlite3.Connection, number: int) -> Optional[Dict[str, Any]]:
         "answer": row["answer"] or OPEN,
         "marks": json.loads(row["marks"] or "null"),
         "version": row["version"] or 0,
-        "proposed": json.loads(row["proposed"] or "[]"),
+        "proposed": [span for span in found if span[2] in known],
         "reasons": json.loads(row["reasons"] or "{}"),
         "doubtful": bool(row["doubtful"]),
     }

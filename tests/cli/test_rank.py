@@ -51,6 +51,15 @@ def test_lines_have_words_spans_and_reasons(rank, trained, texts):
     assert [doc.text for doc in docs] == [entry["text"] for entry in found]
 
 
+def test_annotated_lists_of_words_are_not_written_again(rank, texts):
+    words = texts[0].split()
+    line = json.dumps({"text": words, "label": ["O"] * len(words)})
+    Path("done.jsonl").write_text(line, encoding="utf8")
+    result = rank("in.txt", "more.jsonl", "--n", 99, "--annotated", "done.jsonl")
+    assert result.exit_code == 0, result.stderr
+    assert sorted(x["text"] for x in read("more.jsonl")) == sorted(texts[1:])
+
+
 def test_what_is_annotated_is_not_written_again(rank, texts):
     assert rank("in.txt", "next.jsonl", "--n", 4).exit_code == 0
     result = rank("in.txt", "more.jsonl", "--n", 99, "--annotated", "next.jsonl")

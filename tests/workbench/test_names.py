@@ -8,7 +8,7 @@ from spacy_entlm.files.errors import DataError
 from spacy_entlm.lexicon.entries import Entry
 from spacy_entlm.workbench.names import LEXICON, Names, keep_names
 from spacy_entlm.workbench.runs import Proposal, Runs
-from spacy_entlm.workbench.store import Store
+from spacy_entlm.workbench.store import ACCEPT, NewText, Store
 
 PER, LOC = 1, 2
 ENTRIES = [Entry("Anna Smith", "PER"), Entry("Berlin", "LOC"), Entry("Acme", "ORGS")]
@@ -83,3 +83,28 @@ def test_case_is_kept_and_what_does_not_fit_is_refused(store, number, folder):
     with pytest.raises(DataError, match="case rule"):
         keep_names(store, ENTRIES, "odd")
     assert Names(store).text(number)["proposed"] == [[3, 4, LOC, None]]
+
+
+def test_a_list_comes_back_after_its_class_got_another_name(store, number):
+    store.rename_class(PER, "PERSON")
+    assert keep_names(store, ENTRIES[:1]) == 1
+    assert Names(store).text(number)["proposed"] == [[0, 2, PER, None]]
+
+
+def test_what_a_model_found_of_a_class_that_is_gone_is_not_shown(store, number, folder):
+    added = store.add_class("CITY")
+    found = [[0, 2, PER, 0.9], [3, 4, added, 0.8]]
+    Runs(folder).propose([Proposal(number, 0, found, {})])
+    assert Names(store).text(number)["proposed"] == found
+    store.undo()
+    assert Names(store).text(number)["proposed"] == found[:1]
+
+
+def test_the_test_part_has_no_pre_marks_after_an_undo(store, folder):
+    store.add_texts([NewText([("Rome", False)], is_test=True)])
+    number = store.counts()["texts"]
+    store.answer(number, ACCEPT, [(0, 1, LOC)], 0)
+    Runs(folder).propose([Proposal(number, None, [[0, 1, LOC, 0.9]], {})])
+    store.undo()
+    text = Names(store).text(number)
+    assert (text["marks"], text["proposed"]) == (None, [])

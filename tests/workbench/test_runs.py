@@ -9,8 +9,9 @@ from filelock import FileLock
 
 from spacy_entlm.corpus.readers import read_docs
 from spacy_entlm.workbench.docs import export, read_any
+from spacy_entlm.workbench.job import Job
 from spacy_entlm.workbench.runs import LOOK, TRAIN, Runs
-from spacy_entlm.workbench.store import ACCEPT, IGNORE, NewText, Store
+from spacy_entlm.workbench.store import ACCEPT, IGNORE, OPEN, NewText, Store
 from spacy_entlm.workbench.worker import main
 
 
@@ -131,3 +132,47 @@ def test_who_looks_while_a_run_begins_does_not_take_it_for_killed(runs, monkeypa
     runs.begin(TRAIN)
     looking.join()
     assert runs.latest()["state"] == "running"
+
+
+def test_what_changes_during_a_training_is_not_doubted_and_can_be_chosen(
+    runs, store, gold, folder, monkeypatch
+):
+    """One text is taken back while a training runs, another one is corrected."""
+    accept(store, gold, *range(1, 9))
+    saved = Job.measure
+
+    def change(job, texts, found):
+        version = store.text(7)["version"]
+        store.answer(7, ACCEPT, [(0, 1, 3)], version)
+        assert store.undo()["target"] == 7
+        store.answer(8, OPEN, [], store.text(8)["version"])
+        return saved(job, texts, found)
+
+    monkeypatch.setattr(Job, "measure", change)
+    monkeypatch.setattr("spacy_entlm.workbench.job._differ", lambda *args: True)
+    main(folder, runs.begin(TRAIN))
+    assert runs.latest()["state"] == "done"
+    assert store.doubtful() == [1, 2, 3, 4, 5, 6]
+    assert store.text(8)["reasons"]["doubt"] >= 0
+
+
+def test_words_without_annotation_are_not_taken_for_no_entity(tmp_path, store):
+    lines = [
+        {"text": "Pre-Berlinians met Ann.", "spans": [[4, 10, "LOC"], [19, 22, "PER"]]},
+        {"text": ["Ann", "met", "Bob"], "label": ["B-PER", "O", "-"]},
+        {"text": ["Bob", "met", "Ann"], "label": ["-", "-", "-"]},
+        {"text": ["Zoe", "left"], "label": ["B-PER", "O"]},
+    ]
+    folder = tmp_path / "given"
+    folder.mkdir()
+    text = "\n".join(map(json.dumps, lines))
+    (folder / "train.jsonl").write_text(text, encoding="utf8")
+    told = []
+    tell = lambda *lines: told.extend(lines)  # noqa: E731
+    texts = list(read_any(folder, spacy.blank("xx"), tell))
+    assert [(x.marks is None, x.is_whole) for x in texts] == [
+        *((False, False), (False, False), (True, True), (False, True))
+    ]
+    assert "1 spans do not fall on token boundaries" in told[0]
+    store.add_texts(texts)
+    assert [x["words"][0][0] for x in store.answered()] == ["Zoe"]

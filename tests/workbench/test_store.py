@@ -65,6 +65,49 @@ def test_what_was_given_is_not_taken_back(store):
     assert store.counts()["train"] + store.counts()["test"] == 1
 
 
+def test_a_given_class_is_found_again_under_its_new_name(store):
+    store.rename_class(1, "PERSON")
+    assert store.add_class("PER", given=True) == 1  # the same command comes back
+    store.add_texts([NewText([("Ann", False)], [(0, 1, "PER")], False)])
+    (text,) = store.answered()
+    assert text["marks"] == [[0, 1, 1]]
+    assert [row["name"] for row in store.classes()] == ["PERSON", "LOC", "ORG"]
+    store.undo()
+    assert store.classes()[0]["name"] == "PER"
+    # On the page it is another one.
+    store.rename_class(1, "PERSON")
+    assert store.add_class("PER") == 4
+    assert store.undo() == {"kind": "class", "target": 4}
+    assert store.undo() == {"kind": "rename", "target": 1}
+
+
+def test_a_name_that_is_taken_does_not_hold_up_what_was_before(store):
+    mark(store, 1, [(0, 1, 1)])
+    store.rename_class(1, "PERSON")
+    with sqlite3.connect(store.path) as db:  # as earlier versions did
+        db.execute("INSERT INTO classes VALUES (9, 'PER')")
+    db.close()
+    assert store.undo() == {"kind": "rename", "target": 1}
+    assert store.undo() == {"kind": "answer", "target": 1}
+
+
+def test_a_class_that_is_marked_stays(store):
+    number = store.add_class("CITY")
+    new = NewText([("Rome", True), ("sleeps", False)], [(0, 1, "CITY")], False)
+    store.add_texts([new])
+    assert store.undo() == {"kind": "class", "target": number}
+    assert "CITY" in [row["name"] for row in store.classes()]
+    assert store.undo() is None
+
+
+def test_marks_in_part_wait_for_an_answer(store):
+    words = [("Ann", True), ("met", True), ("Bob", False)]
+    store.add_texts([NewText(words, [(0, 1, "PER")], False, is_whole=False)])
+    text = store.text(store.next_text())
+    assert (text["answer"], text["marks"]) == (OPEN, [[0, 1, 1]])
+    assert store.answered() == [] and store.undo() is None
+
+
 steps = st.lists(
     st.one_of(
         st.tuples(st.just("mark"), st.integers(1, 3), st.integers(0, 3)),

@@ -33,7 +33,7 @@ export function showScores(state, open) {
   const last = state.trained[state.trained.length - 1];
   const scores = last && last.scores;
   at("score").textContent =
-    points.length === 0
+    !scores || !scores.f1 // no text of the test part has an answer
       ? "Each tenth text is kept for the test part: train when some are answered."
       : `F1 ${scores.f1.value.toFixed(1)} (95 %: ${ends(scores.f1)}) on ${scores.n_test} test texts`;
   if (points.length) at("chart").replaceChildren(curve(points));
