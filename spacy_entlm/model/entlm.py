@@ -116,12 +116,13 @@ class EntLMModel(MaskedLMModel):
         if label_rows is not None:
             found = read_label_rows(label_rows, width)
             given = {label: Rows(row[None], None) for label, row in found.items()}
+        some_learn = bool(self.labels) and not self.has_fixed_vocabulary
         self.network.add_labels(label_words, rows | given)
         started = rows.keys() - given.keys()
         learns = self.config.train_vocabulary
         # Rows like those of words would not get away from fixed ones.
-        some_are_new = len(started) < len(label_words)
-        self.network.train_vocabulary(some_are_new if learns is None else learns)
+        learns_by_rule = some_learn or len(started) < len(label_words)
+        self.network.train_vocabulary(learns_by_rule if learns is None else learns)
         return started
 
     def fold_word(self, word: str) -> str:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Callable, List, Optional, Tuple
 
 import numpy
@@ -208,10 +209,17 @@ class MaskedLMModel(ReadingModel):
 
 def build_model(view: type[MaskedLMModel], config: ModelConfig) -> PieceModel:
     """A Thinc model on a masked LM, and the view of it that the component calls."""
-    load = partial(view.network_class.load, **config.load_settings)
+    load = partial(_load_network, view, config)
     shim = MaskedLMShim(load, config.precision, config.mixed_precision)
     attrs = {"label_model": view, "config": config}
     return Model("masked_lm", forward, init=init, shims=[shim], attrs=attrs)
+
+
+def _load_network(view: type[MaskedLMModel], config: ModelConfig, path: Path) -> Any:
+    network = view.network_class.load(path, **config.load_settings)
+    if config.train_vocabulary is not None:  # it comes before what was saved
+        network.train_vocabulary(config.train_vocabulary)
+    return network
 
 
 def as_label_scores(scores: WordScores, lengths: list[int]) -> LabelScores:

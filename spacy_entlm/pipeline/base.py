@@ -17,8 +17,10 @@ from typing import (
     Union,
 )
 
+import numpy
 import srsly
 from spacy import util
+from spacy.attrs import ENT_IOB, ENT_TYPE
 from spacy.errors import Errors
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
@@ -206,7 +208,8 @@ class MaskedLMNER(TrainablePipe):
             ]
             if self.cfg["annotate_ents"]:
                 kept = () if self.cfg["overwrite"] else doc.ents
-                doc.set_ents(filter_spans(spans, kept))
+                blocked = blocked_words(doc)
+                doc.set_ents(filter_spans(spans, kept, blocked), blocked=blocked)
             if key is not None:
                 attrs = {"scores": confidences[sure]}
                 doc.spans[key] = SpanGroup(doc, name=key, spans=spans, attrs=attrs)
@@ -352,7 +355,10 @@ class MaskedLMNER(TrainablePipe):
         is_empty = not path.is_dir() or not any(path.iterdir())
         if is_empty and not path.with_name(ADDED_LABELS).exists():
             raise DataError("the model's files are gone: save it again", path=path)
-        self.label_model.shim.from_disk(path)
+        if is_empty:
+            self.label_model.shim.set_network(None)
+        else:
+            self.label_model.shim.from_disk(path)
         self.new_labels.clear()
 
     def _load_added_labels(self, path: Path) -> None:
@@ -363,12 +369,30 @@ class MaskedLMNER(TrainablePipe):
         return pack_folder(lambda folder: self._write_parts(folder, exclude))
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "MaskedLMNER":
-        """Load from bytes. Settings stay what the config says."""
-        return unpack_folder(data, lambda f: self.from_disk(f, exclude=exclude))
+        """Load from bytes. Settings stay what the config says, and parts that
+        `to_bytes` was to leave out stay as they are."""
+
+        def read(folder: Path) -> "MaskedLMNER":
+            parts = ["decoder", "calibration"]
+            if not (folder / ADDED_LABELS).exists():  # else there is no model
+                parts.append("model")
+            left_out = [part for part in parts if not (folder / part).exists()]
+            return self.from_disk(folder, exclude=[*exclude, *left_out])
+
+        return unpack_folder(data, read)
 
 
-def filter_spans(spans: List[Span], kept: Iterable[Span]) -> List[Span]:
-    """Entities that are there, and new ones where they leave room, in order."""
-    taken = {i for ent in kept for i in range(ent.start, ent.end)}
+def blocked_words(doc: Doc) -> List[Span]:
+    """Words that are to be in no entity, as `Doc.set_ents` notes them."""
+    begins, types = doc.to_array([ENT_IOB, ENT_TYPE]).T
+    return [doc[i : i + 1] for i in numpy.flatnonzero((begins == 3) & (types == 0))]
+
+
+def filter_spans(
+    spans: List[Span], kept: Iterable[Span], blocked: Iterable[Span] = ()
+) -> List[Span]:
+    """Entities that are there, and new ones where they and blocked words leave room, in
+    order."""
+    taken = {i for ent in (*kept, *blocked) for i in range(ent.start, ent.end)}
     free = [ent for ent in spans if taken.isdisjoint(range(ent.start, ent.end))]
     return sorted([*kept, *free], key=lambda ent: ent.start)

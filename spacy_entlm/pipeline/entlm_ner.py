@@ -203,11 +203,15 @@ class EntLMNER(MaskedLMNER):
         few_shot = getattr(self.decoder, "few_shot_calibration", UNCHANGED)
         scale, shift, _ = Calibration(*few_shot)
         # With rows of other words a component is less sure (benchmarks/RESULTS.md).
-        fewest = min(counts.values(), default=0)
+        fewest = min(counts[label] for label in words)
         is_known = 2 * len(started) >= len(words)
         least = suitable_threshold(fewest) if is_known else 0.0
         self.calibration = Calibration(scale, shift, least)
         self._rehearsal_model = None
+
+    def _load_model(self, path: Path) -> None:
+        super()._load_model(path)
+        self._rehearsal_model = None  # it is that of another model
 
     def _recognise(
         self,

@@ -159,6 +159,14 @@ def _is_ambiguous(word: str, label: str, counts: Counts) -> bool:
     return total > 0 and counts[label][word] <= CONFLICT_THRESHOLD * total
 
 
+def aligned_tags(example: Example) -> Sequence[Optional[str]]:
+    """BILUO tags of the predicted Doc's words; None where annotation is missing. The
+    gold Doc may be of another vocabulary."""
+    for ent in example.reference.ents:
+        example.predicted.vocab.strings.add(ent.label_)
+    return example.get_aligned_ner()
+
+
 def word_targets(
     examples: Iterable[Example], labels: Sequence[str], name: str
 ) -> numpy.ndarray:
@@ -172,7 +180,7 @@ def word_targets(
     index = {label: i for i, label in enumerate(labels)}
     targets: List[int] = []
     for eg in examples:
-        for tag in eg.get_aligned_ner():
+        for tag in aligned_tags(eg):
             if tag in UNKNOWN_TAGS:
                 targets.append(NO_TARGET)
             elif tag == OUTSIDE:

@@ -7,7 +7,7 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ..pipeline.calibration import Calibration, fit_calibration
-from ..pipeline.examples import annotated_before
+from ..pipeline.examples import aligned_tags, annotated_before
 from .check import FACTORIES, entlm_names
 from .recipe import Annotated, to_example
 
@@ -37,7 +37,7 @@ def _calibrate(nlp: Language, name: str, examples: List[Example]) -> Calibration
     right: List[bool] = []
     docs = annotated_before(examples, nlp, name)
     for eg, found in zip(examples, pipe.predict(docs)):
-        tags = eg.get_aligned_ner()
+        tags = aligned_tags(eg)
         for (start, end, label), sure in zip(found.spans.tolist(), found.confidences):
             if None not in tags[start:end]:  # not annotated, or of other words
                 confidences.append(float(sure))

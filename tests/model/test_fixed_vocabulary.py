@@ -128,6 +128,16 @@ def test_a_new_class_with_other_words_lets_it_learn(start_nlp, knowing):
     assert not learns(nlp)
     pipe.add_label("DRUG", ["red"])
     assert learns(nlp)
+    pipe.add_label("PEOPLE", pipe.label_data["PER"])  # DRUG is as new as it was
+    assert learns(nlp)
+
+
+@pytest.mark.parametrize("setting", [True, False])
+def test_the_setting_comes_before_what_was_saved(start_nlp, bert, tmp_path, setting):
+    start_nlp(bert, model={"train_vocabulary": not setting}).to_disk(tmp_path)
+    path = f"components.{NAME}.model.train_vocabulary"
+    assert learns(spacy.load(tmp_path, config={path: setting})) is setting
+    assert learns(spacy.load(tmp_path, config={path: None})) is not setting
 
 
 def test_it_is_saved_what_learns(start_nlp, bert, knowing, tmp_path):

@@ -4,10 +4,11 @@ import logging
 import re
 
 import pytest
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.vocab import Vocab
 
+import spacy_entlm
 from spacy_entlm.label_words.words import LabelWordError
 from spacy_entlm.pipeline.examples import search_in_examples, warn_of_unknown_labels
 
@@ -66,3 +67,15 @@ def test_label_words_of_a_class_without_examples_are_told(given, known, text, ca
     else:
         (message,) = caplog.messages
         assert re.search(text, message)
+
+
+def test_classes_of_another_vocabulary_are_named(trained):
+    """Examples of Docs that were read with another pipeline."""
+    gold = Doc(Vocab(), words=["Anna", "lives", "in", "Berlin", "."])
+    gold.set_ents([Span(gold, 0, 1, "PER"), Span(gold, 3, 4, "FAR")])
+    example = Example(Doc(trained.vocab, words=[t.text for t in gold]), gold)
+    with pytest.raises(ValueError, match="has the label 'FAR', which is none"):
+        trained.update([example])
+    other = Doc(Vocab(), words=["Anna", "lives", "in", "Berlin", "."])
+    other.set_ents([Span(other, 0, 1, "FURTHER")])
+    assert spacy_entlm.calibrate(trained, [other])

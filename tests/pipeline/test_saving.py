@@ -14,6 +14,7 @@ from spacy_entlm.decoding.transitions import TransitionCounts
 from spacy_entlm.decoding.viterbi import ViterbiDecoder
 from spacy_entlm.files import tensors
 from spacy_entlm.model.base import get_label_model
+from spacy_entlm.pipeline.calibration import Calibration
 
 NAME = "entlm_ner"
 
@@ -221,3 +222,24 @@ def test_copied_component_is_its_own(trained, make_examples):
     row = get_label_model(model).network.head.rows[0].detach().clone()
     trained.update(make_examples(trained), sgd=trained.resume_training())
     assert torch.equal(get_label_model(model).network.head.rows[0], row)
+
+
+@pytest.mark.parametrize("part", ["model", "decoder", "calibration"])
+def test_parts_that_bytes_leave_out_stay_as_they_are(trained, texts, part):
+    pipe = trained.get_pipe(NAME)
+    pipe.calibration = Calibration(0.5, -1.0)
+    expected = predictions(trained, texts)
+    assert pipe.from_bytes(pipe.to_bytes(exclude=[part])) is pipe
+    assert predictions(trained, texts) == expected
+
+
+def test_a_component_without_weights_takes_the_place_of_one_that_has_some(
+    trained, blank_nlp, bert, tmp_path
+):
+    untrained = blank_nlp(bert).get_pipe(NAME)
+    untrained.add_label("OTHER", ["red"])
+    pipe = trained.get_pipe(NAME)
+    pipe.from_bytes(untrained.to_bytes())
+    assert pipe.labels == ("OTHER",) and not pipe.is_initialized
+    untrained.to_disk(tmp_path)
+    assert pipe.from_disk(tmp_path).labels == ("OTHER",)

@@ -71,9 +71,9 @@ def test_threshold_suits_backbone_and_examples(
     examples; it is saved with the pipeline."""
     found = []
     given = {"PER": ["paris"], "LOC": ["john"]}  # not what the backbone learned
-    one = {"PER": ["paris"]}
+    one, more = {"PER": ["paris"]}, {"OTHER": ["red"]}  # no example has the latter
     trials = ((bert, 9, {}), (KNOWING, 9, given), (KNOWING, 1, {}), (KNOWING, 9, one))
-    for backbone, times, words in trials:
+    for backbone, times, words in (*trials, (KNOWING, 9, more)):
         nlp = blank_nlp(trained_folder / backbone)
         examples = make_examples(nlp) * times
         nlp.config["initialize"]["components"][NAME] = {"label_words": words}
@@ -85,7 +85,7 @@ def test_threshold_suits_backbone_and_examples(
         pipe.threshold = 0.0
         assert pipe.threshold == 0.0
         shutil.rmtree(tmp_path / "model")
-    assert found == [0.0, 0.0, 0.2, 0.3]
+    assert found == [0.0, 0.0, 0.2, 0.3, 0.2]
 
 
 def test_threshold_suits_rows_that_are_given(
@@ -298,3 +298,15 @@ def test_settings_of_the_config_reach_the_component(bert, blank_nlp):
     assert nlp.get_pipe(NAME).cfg["threshold"] == 0.3
     assert nlp.get_pipe(NAME).cfg["label_bias"] == 1.5
     assert nlp.get_pipe(NAME).cfg["overwrite"] is False
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_blocked_words_stay_blocked(trained, pipe, overwrite):
+    pipe.cfg["overwrite"] = overwrite
+    for blocked, expected in ((1, ["Berlin"]), (4, ["Anna Smith"]), (2, None)):
+        doc = trained.make_doc(TEXT)
+        doc.set_ents([], blocked=[doc[blocked : blocked + 1]], default="missing")
+        pipe(doc)
+        expected = expected or ["Anna Smith", "Berlin"]
+        assert [ent.text for ent in doc.ents] == expected
+        assert (doc[blocked].ent_iob_, doc[blocked].ent_type_) == ("B", "")

@@ -24,6 +24,7 @@ from ...model.network import LabelNetwork, load_rows, save_rows
 from ...model.pytorch import MaskedLMModel, as_label_scores
 from ...model.types import NO_TARGET, PieceFeatures, PieceGradient
 from ..base import MaskedLMNER
+from ..calibration import UNCHANGED
 from ..examples import entity_labels
 
 TAGS_FILE = "tags.json"
@@ -211,6 +212,7 @@ class BertTagger(MaskedLMNER):
                 f"[{self.name}] There is no class to learn: no example has an entity, "
                 f"and no labels are given."
             )
+        self.calibration = UNCHANGED
         with self._initializing(nlp):
             self.label_model.add_labels(wanted)
             self._note_labels()  # examples may have another vocabulary

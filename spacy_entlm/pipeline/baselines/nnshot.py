@@ -3,7 +3,7 @@ Katiyar, 2020), by features of an encoder that was fine-tuned as a tagger."""
 
 import logging
 from pathlib import Path
-from typing import Any, Callable, Iterable, List, Optional, Tuple, Union
+from typing import Any, Callable, Iterable, List, Optional, Tuple
 
 import numpy
 import torch
@@ -186,7 +186,14 @@ class NNShot(BertTagger):
             pieces = model.read_words(docs, wanted=targets != NO_TARGET)
             model.network.set_index(pieces.features, targets[pieces.first_words] + 1)
 
-    def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
-        """Save to a folder, as `entlm_ner` does."""
+    def _write_parts(self, folder: Path, exclude: Iterable[str]) -> None:
         self._read_support()
-        super().to_disk(path, exclude=exclude)
+        super()._write_parts(folder, exclude)
+
+    def _load_model(self, path: Path) -> None:
+        labels = self.labels
+        super()._load_model(path)
+        # A tagger's files have no support set: then this one's stays.
+        brings_one = self.is_initialized and self.label_model.network.has_index
+        if brings_one or self.labels != labels:
+            self._support = None

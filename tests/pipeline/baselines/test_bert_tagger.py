@@ -14,6 +14,7 @@ from spacy_entlm.backbones.errors import BackboneError
 from spacy_entlm.decoding.io import IODecoder
 from spacy_entlm.decoding.viterbi import ViterbiDecoder
 from spacy_entlm.files.errors import DataError
+from spacy_entlm.pipeline.calibration import UNCHANGED, Calibration
 
 NAME = "bert_tagger"
 NO_DROPOUT = {
@@ -277,3 +278,11 @@ def test_long_text_is_read_in_windows(fitted, texts):
     text = " ".join(texts * 5)
     expected = {ent.text for text in texts for ent in fitted(text).ents}
     assert {ent.text for ent in fitted(text).ents} & expected
+
+
+def test_confidences_of_a_new_start_are_not_calibrated(bert, blank_peer, make_examples):
+    nlp = blank_peer("bert_tagger", bert)
+    pipe = nlp.get_pipe("bert_tagger")
+    pipe.calibration = Calibration(0.5, -3.0)
+    nlp.initialize(lambda: make_examples(nlp))
+    assert pipe.calibration == UNCHANGED

@@ -257,3 +257,27 @@ def test_empty_docs_are_fine(fitted):
         0,
         0,
     ]
+
+
+def test_bytes_hold_the_support_set(
+    started, bert, blank_peer, annotated, make_examples
+):
+    texts = [text for text, _ in annotated]
+    for change in (lambda: None, lambda: step(started, make_examples(started))):
+        change()
+        copy = blank_peer("nnshot", bert).from_bytes(started.to_bytes())
+        assert found(copy, texts) == found(started, texts)
+
+
+def test_what_is_loaded_forgets_the_support_set_of_before(
+    started, bert, blank_peer, make_examples
+):
+    other = blank_peer("nnshot", bert)
+    examples = [eg for eg in make_examples(other) if eg.reference.ents]
+    for eg in examples:
+        eg.reference.set_ents([e for e in eg.reference.ents if e.label_ == "PER"])
+    other.initialize(lambda: examples)
+    pipe_of(started).from_bytes(pipe_of(other).to_bytes())
+    assert pipe_of(started).labels == ("PER",)
+    step(started, examples)  # the index is that of the other one
+    started("Anna Smith lives in Berlin.")
