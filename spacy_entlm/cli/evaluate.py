@@ -16,11 +16,11 @@ from ..corpus.readers import read_docs
 from ..evaluation.reliability import reliability
 from ..evaluation.scoring import score_entities
 from ..files.errors import DataError
-from ..files.file import check_output, replace_file
+from ..files.file import replace_file
 from ..files.json_lines import dump_json
 from ..files.text import find_part
 from ._options import FORMAT, GPU_ID, OVERWRITE, arg, command, opt
-from ._util import echo, progress_bar, score_table
+from ._util import check_outputs, echo, progress_bar, score_table
 
 
 @command("evaluate")
@@ -42,11 +42,11 @@ def evaluate_cli(
     Example:
       python -m spacy entlm evaluate model-last test.spacy --out metrics.json
     """
+    test = find_part(data, "test", EXTENSIONS) if data.is_dir() else data
     if out is not None:
-        check_output(out, source=data, overwrite=overwrite)
+        check_outputs([out], [data, test], overwrite)
     if not (pipeline / "config.cfg").is_file():
         raise DataError("is no trained pipeline: it has no config.cfg", path=pipeline)
-    test = find_part(data, "test", EXTENSIONS) if data.is_dir() else data
     figures = None
     if test is None:
         echo(f"{data} has no test part: F1 is not measured")

@@ -1,5 +1,6 @@
 """The command `predict`: entities of plain text, to a file."""
 
+import math
 import os
 from collections import Counter
 from contextlib import contextmanager
@@ -35,7 +36,7 @@ def predict_cli(
     in_: Path = arg("IN", _IN),
     out: Path = arg("OUT", ".jsonl, .spacy, or .html for a page to look at"),
     threshold: Optional[float] = opt(None, "Drop entities of less confidence"),
-    batch_size: int = opt(256, "Texts at once"),
+    batch_size: int = opt(256, "Texts at once", min=1),
     resume: bool = flag("--resume", "Go on where a run ended (.jsonl)"),
     overwrite: bool = flag("--overwrite", "Replace OUT, or an unfinished run"),
     gpu_id: int = GPU_ID,
@@ -59,7 +60,7 @@ def predict_cli(
     def found(n_done: int = 0) -> Iterator[Tuple[Doc, Entry]]:
         """Texts with their entities, all but the first, and the objects of IN."""
         counts["texts"] = n_done
-        texts = islice(_entries(in_), n_done, None)
+        texts = islice(_entries(in_, nlp.max_length), n_done, None)
         stream = nlp.pipe(texts, as_tuples=True, batch_size=batch_size)
         for doc, entry in tqdm(stream, unit="text", initial=n_done, disable=None):
             counts.update(texts=1, entities=len(found_spans(doc)))
@@ -87,11 +88,17 @@ def _write_whole(found: Iterable[Tuple[Doc, Entry]], path: Path, title: str) -> 
     path.write_text(page, encoding="utf8")
 
 
-def _entries(path: Path) -> Iterator[Tuple[str, Entry]]:
-    """The texts of a file that are not blank, and the objects that they come from."""
+def _entries(path: Path, max_length: float = math.inf) -> Iterator[Tuple[str, Entry]]:
+    """The texts of a file that are not blank, and the objects that they come from.
+    RAISES (DataError): If the file cannot be read, or a text is too long for spaCy."""
     if unpacked_extension(path) == JSONL:
         for number, entry in read_objects(path, form='{"text": "..."}'):
-            if (text := text_of(entry, path, number)).strip():
+            text = text_of(entry, path, number)
+            if len(text) > max_length:
+                problem = f"a text of {len(text):,} characters, of which spaCy reads "
+                problem += f"{max_length:,}: split it"
+                raise DataError(problem, path=path, line=number)
+            if text.strip():
                 yield text, entry
     else:
         texts = (text.strip() for _, text in numbered_texts(path))

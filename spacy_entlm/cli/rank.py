@@ -21,11 +21,11 @@ from ..corpus.tools import (
     label_studio_task,
 )
 from ..files.errors import DataError
-from ..files.file import check_extension, check_output, write_file
+from ..files.file import check_extension, write_file
 from ..files.json_lines import dump_json, dump_line
 from ..pipeline.confidence import confidence
 from ._options import GPU_ID, OVERWRITE, arg, command, opt
-from ._util import echo
+from ._util import check_outputs, echo
 
 _TEXTS = "Lines of text (.txt) or JSON lines (.jsonl), packed (.xz .gz) or not, .spacy"
 
@@ -58,7 +58,7 @@ def rank_cli(
     if tool not in TOOLS:
         raise DataError(f"unknown tool {tool!r:.100}: choose {', '.join(TOOLS)}")
     check_extension(out, (".jsonl",) if tool == PRODIGY else (".json",))
-    check_output(out, source=texts, overwrite=overwrite)
+    check_outputs([out], [texts, annotated], overwrite)
     setup_gpu(gpu_id, silent=True)
     nlp = spacy.load(pipeline)
     known: List[Doc] = []

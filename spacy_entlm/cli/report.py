@@ -6,7 +6,7 @@ from typing import Optional
 from ..backbones.names import ENTLM_MINI
 from ..files.file import check_output, replace_file
 from ._options import arg, command, entlm_cli, flag, group, opt
-from ._util import echo
+from ._util import check_outputs, echo
 
 _HELP = "Results as pages that a browser opens from disk."
 report_cli = group("report", _HELP, entlm_cli)
@@ -29,7 +29,7 @@ def label_words_cli(
       python -m spacy entlm report label-words label_words.html \\
         --words label_words.json --backbone bert-base-cased
     """
-    check_output(output_path, source=words_path, overwrite=overwrite)
+    check_outputs([output_path], [words_path, report_file], overwrite)
     from ..evaluation.label_words.page import label_words_page
     from ..evaluation.label_words.report import read_report, report_path
     from ..evaluation.pages import HOW_TO_GET, has_matplotlib

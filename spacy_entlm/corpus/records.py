@@ -161,6 +161,8 @@ def _parse_entry(entry: dict[str, Any], number: int) -> tuple[Record, str]:
         return WordRecord(words, tags, [number] * len(words)), "label"
     if isinstance(text, str):
         key = next((key for key in SPAN_KEYS if _holds_spans(entry, key)), "spans")
+        if isinstance(entry.get("spans"), list):
+            key = "spans"  # none of them says that, too, whatever else is there
         spans = [parse_span(span, text) for span in entry.get(key) or []]
         return TextRecord(text, spans, number), key
     raise ValueError(

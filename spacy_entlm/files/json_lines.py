@@ -51,7 +51,11 @@ def read_json(path: Path) -> Any:
 def dump_line(value: Any, other: Optional[Callable[[Any], Any]] = None) -> bytes:
     """A value as one line of JSON in UTF-8, with its end. other (Optional[Callable]):
     Makes of a value that JSON does not know one that it does."""
-    return (json.dumps(value, ensure_ascii=False, default=other) + "\n").encode("utf8")
+    try:
+        line = json.dumps(value, ensure_ascii=False, default=other)
+        return (line + "\n").encode("utf8")
+    except UnicodeEncodeError:  # half a character, which JSON can escape
+        return (json.dumps(value, default=other) + "\n").encode("ascii")
 
 
 def dump_json(value: Any) -> bytes:

@@ -97,8 +97,8 @@ def _parse_columns(
         for i, cells in enumerate(rows):
             names = [cell.strip().lower() for cell in cells] if i == 0 else []
             names = [_SYNONYMS.get(name, name) for name in names]
-            # A lexicon may hold the word "name" as a name, but not "label" beside it.
-            if {"name", "label"} <= set(names):
+            # A lexicon may hold the word "name" as a name, but no other one beside it.
+            if "name" in names and len({*names} & {*_COLUMNS}) > 1:
                 header = names
             else:
                 with located(path, reader.line_num):

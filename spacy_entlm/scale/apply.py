@@ -40,13 +40,15 @@ def apply_sharded(
     progress (Optional[Progress]): Wraps what is gone through, with its length.
     RETURNS (Dict[str, int]): The texts, words and entities, and the failed texts, which
         lie in failed/ with their errors.
-    RAISES (DataError): If the folder holds something else, the input is no text, or a
-        shard cannot be read or written; the other shards are done nevertheless.
+    RAISES (DataError): If the folder holds the input or something else, the input is no
+        text, or a shard cannot be read or written; the others are done nevertheless.
     """
     if form not in FORMS:
         raise DataError(f"--form is one of {', '.join(FORMS)}, not {form!r:.100}")
     place = Place(out)
     files = Place(in_).files()
+    if any(file.uri.startswith(place.uri.rstrip("/") + "/") for file in files):
+        raise DataError(f"{out}: holds the input: choose another OUT")
     shards = plan(files, shard_bytes)
     settings = {"form": form, "batch_size": batch_size, "shard_bytes": shard_bytes}
     manifest = Manifest(files, reader.facts(), settings)

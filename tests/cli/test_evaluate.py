@@ -65,3 +65,9 @@ def test_bad_arguments_are_one_line(evaluate, trained_folder, args, text):
     assert result.exit_code == 1
     (line,) = result.stderr.splitlines()
     assert text in line
+
+
+def test_the_test_part_is_not_written_over(evaluate, trained_folder):
+    result = evaluate(trained_folder, "data", "--out", "data/test.txt", "--overwrite")
+    assert result.exit_code == 1 and "is the input too" in result.stderr
+    assert Path("data/test.txt").read_text() == GOLD

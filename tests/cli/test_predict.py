@@ -157,3 +157,31 @@ def test_output_that_another_run_wrote_in_the_meantime_stays(
     result = predict("in.txt", name)
     assert result.exit_code == 1 and "exists: choose another output" in result.stderr
     assert Path(name).read_text() == "of another run"
+
+
+def test_half_a_character_beside_the_text_comes_through(predict):
+    line = '{"text": "Anna Smith sleeps .", "note": "cut \\ud83d"}\n'
+    Path("cut.jsonl").write_text(line, encoding="utf8")
+    assert predict("cut.jsonl", "out.jsonl").exit_code == 0
+    found = json.loads(Path("out.jsonl").read_text(encoding="utf8"))
+    assert found["note"] == "cut \ud83d" and found["spans"]
+
+
+def test_what_cannot_be_read_at_once_is_told(predict):
+    result = predict("in.txt", "out.jsonl", "--batch-size", 0)
+    assert result.exit_code == 2 and not Path("out.jsonl").exists()
+    lines = [{"text": "Short ."}, {"text": "long " * 250_000}]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    Path("long.jsonl").write_text(text, encoding="utf8")
+    result = predict("long.jsonl", "out.jsonl")
+    assert result.exit_code == 1
+    said = " ".join(result.stderr.split())
+    assert "long.jsonl" in said and "1,250,000 characters" in said
+
+
+def test_earlier_annotation_is_no_prediction(predict):
+    lines = [{"text": "The cat sleeps .", "entities": [[4, 7, "PER"]]}]
+    Path("old.jsonl").write_text(json.dumps(lines[0]) + "\n", encoding="utf8")
+    assert predict("old.jsonl", "new.jsonl").exit_code == 0
+    (doc,), _ = read_docs(Path("new.jsonl"), spacy.blank("xx"))
+    assert not doc.ents and doc.has_annotation("ENT_IOB")

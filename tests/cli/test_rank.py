@@ -88,3 +88,12 @@ def test_other_tools_get_their_form(rank, texts):
     assert found and all(0 < x["score"] <= 1 for x in found)
     assert "choose prodigy" in rank("in.txt", "b.json", "--for", "paper").stderr
     assert "end its name in" in rank("in.txt", "b.jsonl", "--for", "argilla").stderr
+
+
+def test_annotations_are_not_written_over(rank, texts):
+    assert rank("in.txt", "done.jsonl", "--n", 2).exit_code == 0
+    before = Path("done.jsonl").read_bytes()
+    args = ["in.txt", "done.jsonl", "--annotated", "done.jsonl", "--overwrite"]
+    result = rank(*args)
+    assert result.exit_code == 1 and "is the input too" in result.stderr
+    assert Path("done.jsonl").read_bytes() == before

@@ -283,3 +283,12 @@ def test_a_large_lexicon_is_read():
         report.left_out.values()
     )
     assert {entry.label for entry in entries} == {"PER", "LOC"}
+
+
+def test_a_first_line_may_name_other_columns_than_the_class(write):
+    path = write("names.csv", "name,weight\nLima,3\nRome,4\n")
+    entries, _ = read_lexicon(path, label="LOC")
+    assert [(e.name, e.label, e.weight) for e in entries] == [
+        ("Lima", "LOC", 3),
+        ("Rome", "LOC", 4),
+    ]

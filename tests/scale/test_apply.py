@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from spacy_entlm.about import __version__
 from spacy_entlm.cli import entlm_cli
 from spacy_entlm.pipeline.entlm_ner import EntLMNER
+from spacy_entlm.scale import writing
 from spacy_entlm.scale.worker import hash_pipeline
 
 
@@ -110,12 +111,27 @@ def test_pipeline_that_fails_at_any_text_sets_none_aside(apply, fail_at, read_fi
     assert apply("in.txt", "out").exit_code == 0
 
 
-def test_text_that_cannot_be_written_is_set_aside(apply, read_lines):
+def test_half_a_character_beside_the_text_comes_through(apply, read_lines):
     entries = ['{"text": "Anna", "note": "\\ud800"}', '{"text": "Rome"}']
     Path("in.jsonl").write_text("\n".join(entries))
     assert apply("in.jsonl", "out").exit_code == 0
+    assert [entry["text"] for entry in read_lines("out")] == ["Anna", "Rome"]
+    assert read_lines("out")[0]["note"] == "\ud800"
+
+
+def test_text_that_cannot_be_written_is_set_aside(apply, read_lines, monkeypatch):
+    dump_line = writing.dump_line
+
+    def dump(entry, other=None):
+        if "Anna" in entry["text"] and "error" not in entry:
+            raise ValueError("cannot be written")
+        return dump_line(entry, other)
+
+    monkeypatch.setattr(writing, "dump_line", dump)
+    Path("in.txt").write_text("Anna\nRome\n")
+    assert apply("in.txt", "out").exit_code == 0
     assert [entry["text"] for entry in read_lines("out")] == ["Rome"]
-    assert [entry["note"] for entry in read_lines("out", "failed")] == ["\ud800"]
+    assert [entry["text"] for entry in read_lines("out", "failed")] == ["Anna"]
 
 
 def test_one_damaged_file_does_not_keep_the_others(apply, read_lines):
@@ -268,3 +284,14 @@ def test_without_the_extra_it_is_named(apply, monkeypatch, package, args):
     result = apply("in.txt", "out", *args)
     assert result.exit_code == 1 and "[ray]" in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["out", "out/data", "out/data/*.jsonl"])
+def test_results_are_no_input_of_the_run_that_wrote_them(apply, name):
+    assert apply("in.txt", "out").exit_code == 0
+    before = {p: p.read_bytes() for p in Path("out").rglob("*.jsonl")}
+    assert before
+    result = apply(name, "out", "--overwrite")
+    assert result.exit_code == 1
+    assert "holds the input: choose another OUT" in " ".join(result.stderr.split())
+    assert before == {p: p.read_bytes() for p in Path("out").rglob("*.jsonl")}
