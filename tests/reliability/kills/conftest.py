@@ -8,9 +8,11 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 
 import pytest
+from tqdm import tqdm
 
 from spacy_entlm.files.folder import read_folder
 
@@ -48,6 +50,8 @@ def start(work, temporary):
         tempfile.tempdir = os.environ["TMPDIR"] = str(temporary)
         # Else ONNX Runtime keeps the number of its telemetry there.
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+        # Forks share tqdm's lock, and one that is killed may hold it for ever.
+        tqdm.set_lock(threading.RLock())
         theirs.recv()
         work()
 
