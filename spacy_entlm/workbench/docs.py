@@ -23,7 +23,7 @@ MAX_WORDS = 60
 
 
 def read_any(
-    source: Path, nlp: Language, tell: Callable[..., None] = print
+    source: Path, nlp: Language, tell: Callable[[str], Any] = print
 ) -> Iterator[NewText]:
     """Read plain text, or a folder of data with train.*, test.* or unlabeled.*.
     tell (Callable): Gets lines that say what could not be used.
@@ -38,7 +38,8 @@ def read_any(
     for name, path in parts.items():
         if path is not None:
             docs, report = read_docs(path, nlp)
-            tell(*report.problems())
+            for line in report.problems():
+                tell(line)
             for doc in docs:
                 yield _annotated(doc, name == "test")
     if plain is not None:
