@@ -41,6 +41,7 @@ FILES = {
     "page.css": ("page.css", "text/css"),
     "page.js": ("page.js", "text/javascript"),
     "chart.js": ("chart.js", "text/javascript"),
+    "classes.js": ("classes.js", "text/javascript"),
     "marks.js": ("marks.js", "text/javascript"),
     "side.js": ("side.js", "text/javascript"),
 }

@@ -193,6 +193,35 @@ def test_mark_by_keyboard_and_undo(page):
     assert call(page, "GET", "texts/2")["marks"] == [[0, 1, 1]]
 
 
+def test_keyboard_stays_where_it_was_after_an_undo(page):
+    show(page, 2)
+    for key in (*["ArrowRight"] * 3, "1"):  # the first word has the focus
+        page.keyboard.press(key)
+    saved(page, 2, [[3, 4, 1]])
+    page.keyboard.press("u")
+    wait_until(lambda: marked(page) == [])
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("2")
+    saved(page, 2, [[4, 5, 2]])
+
+
+def test_keys_between_an_answer_and_the_next_text_change_nothing(page):
+    show(page, 2)
+    before = len(call(page, "GET", "history"))
+    held = []
+    page.route("**/api/next*", lambda route: held.append(route))
+    page.keyboard.down("Enter")
+    page.keyboard.down("Enter")  # it is held
+    wait_until(lambda: page.evaluate("1") and held)
+    for key in ("1", "Enter", "s"):
+        page.keyboard.press(key)
+    page.unroute("**/api/next*")  # which lets it go on
+    page.get_by_text("Accepted").wait_for()
+    text = call(page, "GET", "texts/2")
+    assert (text["answer"], text["marks"]) == ("accept", [])
+    assert len(call(page, "GET", "history")) == before + 1
+
+
 def test_text_is_never_html(page):
     show(page, 4)
     assert "<script>alert(1)</script>" in page.locator("#text").inner_text()
@@ -247,6 +276,8 @@ def test_touch_taps_extend(browser, address):
     page.wait_for_selector(".word")
     page.select_option("#order", "coming")
     show(page, 1)
+    page.locator(".word").nth(3).tap()
+    page.locator(".word").nth(3).tap()  # not this one
     page.locator(".word").nth(0).tap()
     page.locator(".word").nth(1).tap()
     page.get_by_role("button", name="PER").tap()

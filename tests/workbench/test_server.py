@@ -1,5 +1,7 @@
 """The server: who may call it, what it answers, and that text stays text."""
 
+import re
+
 import httpx
 import pytest
 
@@ -24,7 +26,9 @@ def test_the_page_needs_nothing_from_elsewhere(client):
     assert "default-src 'none'" in policy and "unsafe" not in policy
     assert "//" not in page.text and "<style" not in page.text
     assert "style=" not in page.text and " onclick" not in page.text
-    for name in ("page.css", "page.js", "marks.js", "chart.js", "side.js"):
+    scripts = re.findall(r'from "\./(.+)"', client.get("/page.js").text)
+    assert len(scripts) == 3
+    for name in ("page.css", "page.js", "chart.js", *scripts):
         answer = client.get(f"/{name}")
         assert answer.status_code == 200
         assert answer.headers["x-content-type-options"] == "nosniff"

@@ -1,11 +1,11 @@
 // The page of the workbench: what is shown, and what keys and pointers do.
 
+import { N_COLORS, isAsking, showClasses } from "./classes.js";
 import { markAt, showMarks, showWords, withMark, without } from "./marks.js";
 import { showRun, showScores } from "./side.js";
 
 const BUSY = 1000; // milliseconds between looks at a training that runs
 const CALM = 4000;
-const N_COLORS = 9;
 
 /** @typedef {import("./marks.js").Mark} Mark */
 
@@ -19,6 +19,8 @@ const token = location.hash.slice(1);
 let focused = 0;
 let anchor = 0;
 let isDragging = false;
+// Between an answer and the next text.
+let isLeaving = false;
 /** @type {Promise<unknown>} */ let saving = Promise.resolve();
 
 /** @param {string} id @returns {any} */
@@ -79,9 +81,11 @@ function refresh() {
 
 /** Show a text. @param {any} next */
 function show(next) {
+  const isSame = text !== null && next !== null && text.id === next.id;
+  const { activeElement } = document;
+  const hasFocus = activeElement === document.body || at("text").contains(activeElement);
   text = next;
   selection = null;
-  focused = 0;
   if (text === null) {
     at("text").replaceChildren();
     at("kind").textContent = "All texts are answered.";
@@ -92,8 +96,9 @@ function show(next) {
   guesses = text.marks === null ? text.proposed : [];
   at("kind").textContent = kindOf(text);
   showWords(at("text"), text.words);
-  at("text").querySelector(".word").tabIndex = 0;
   refresh();
+  setFocused(isSame ? focused : 0);
+  if (hasFocus) focusWord(focused);
 }
 
 /** @param {any} shown */
@@ -118,22 +123,27 @@ function open(number) {
 function save(answer) {
   const own = text;
   const content = { answer, marks: [...marks] };
-  return queue(async () => {
+  const put = async () => {
     const version = own.version;
     const now = await call("PUT", `texts/${own.id}`, { ...content, version });
     own.version = now.version;
-    if (answer === "open") return;
+  };
+  if (answer === "open") return queue(put);
+  isLeaving = true;
+  const leave = async () => {
+    await put();
     await look();
     const again = state.doubtful.length && own.doubtful ? state.doubtful[0] : null;
     const path = again ? `texts/${again}` : `next?other_than=${own.id}`;
     show(await call("GET", path));
     say({ accept: "Accepted", reject: "Rejected", ignore: "Skipped" }[answer] || "");
-    if (document.activeElement === document.body) focusWord(0);
-  });
+  };
+  return queue(() => leave().finally(() => (isLeaving = false)));
 }
 
 /** Change the marks. @param {Mark[]} changed */
 function change(changed) {
+  if (isLeaving) return;
   marks = changed;
   refresh();
   save("open");
@@ -157,22 +167,29 @@ function unmark() {
   change(without(marks, start, end));
 }
 
+function letGo() {
+  selection = null;
+  refresh();
+}
+
 /** @param {number} from @param {number} to */
 function select(from, to) {
   selection = { start: Math.min(from, to), end: Math.max(from, to) + 1 };
   refresh();
 }
 
-/** @param {number} word */
-function focusWord(word) {
+/** Where the keyboard is. @param {number} word */
+function setFocused(word) {
   const all = at("text").querySelectorAll(".word");
-  if (!all.length) return;
   focused = Math.max(0, Math.min(word, all.length - 1));
   all.forEach((/** @type {HTMLElement} */ x, /** @type {number} */ i) => {
     x.tabIndex = i === focused ? 0 : -1;
   });
-  all[focused].focus();
+  return all[focused];
 }
+
+/** @param {number} word */
+const focusWord = (word) => setFocused(word)?.focus();
 
 /** The word under a pointer; a gap counts as the word before it. @param {any} event */
 function wordUnder(event) {
@@ -194,7 +211,9 @@ function listenToPointers() {
     isDragging = true;
     const own = markAt(marks, word);
     focusWord(word);
-    if (own && !extends_) select(own[0], own[1] - 1);
+    const { start, end } = selection || { start: 0, end: 0 };
+    if (touched && start <= word && word < end) letGo();
+    else if (own && !extends_) select(own[0], own[1] - 1);
     else select(anchor, word);
     place.setPointerCapture(event.pointerId);
   });
@@ -202,6 +221,10 @@ function listenToPointers() {
     const word = isDragging ? wordUnder(event) : null;
     if (word !== null && word !== anchor) select(anchor, word);
   });
+  // Also where a screen reader moves it.
+  place.addEventListener("focusin", (/** @type {any} */ event) =>
+    setFocused(Number(event.target.dataset.word)),
+  );
   for (const end of ["pointerup", "pointercancel"]) {
     place.addEventListener(end, () => (isDragging = false));
   }
@@ -237,10 +260,7 @@ const KEYS = {
   t: train,
   Delete: unmark,
   Backspace: unmark,
-  Escape: () => {
-    selection = null;
-    refresh();
-  },
+  Escape: letGo,
 };
 
 /** @param {KeyboardEvent} event */
@@ -255,14 +275,16 @@ function onKey(event) {
   const step = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (isUndo) undo();
   else if (row) mark(row.id);
-  else if (!moveFocus(event) && step) step();
+  else if (!moveFocus(event) && step) {
+    if (!event.repeat) step();
+  }
   else if (!event.key.startsWith("Arrow") || target === document.body) return;
   event.preventDefault();
 }
 
 /** @param {string} kind */
 function answer(kind) {
-  if (text) save(kind);
+  if (text && !isLeaving) save(kind);
 }
 
 function undo() {
@@ -284,57 +306,16 @@ function train() {
   });
 }
 
-/** A small form for the name of a class. @param {string} name @param {(n: string) => Promise<unknown>} send */
-function askName(name, send) {
-  const form = document.createElement("form");
-  const input = document.createElement("input");
-  const button = document.createElement("button");
-  input.value = name;
-  input.maxLength = 100;
-  input.setAttribute("aria-label", "Name of the class");
-  button.textContent = "Save";
-  form.append(input, button);
-  const done = () => queue(async () => (await look(), showClasses()));
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    if (input.value.trim()) queue(() => send(input.value));
-    done();
-  });
-  form.addEventListener("keydown", (event) => event.key === "Escape" && done());
-  at("classes").replaceChildren(form);
-  input.focus();
-}
-
-/** @param {string} words @param {string} kind @param {() => unknown} onClick */
-function makeButton(words, kind, onClick) {
-  const button = document.createElement("button");
-  button.textContent = words;
-  button.className = kind;
-  button.addEventListener("click", onClick);
-  return button;
-}
-
-function showClasses() {
-  const buttons = state.classes.map((/** @type {any} */ row, /** @type {number} */ i) => {
-    const choose = () => {
-      mark(row.id);
+function renewClasses() {
+  showClasses(at("classes"), state.classes, {
+    mark: (number) => {
+      mark(number);
       if (text) focusWord(focused); // Enter then accepts
-    };
-    const button = makeButton(row.name, `c${(row.id - 1) % N_COLORS}`, choose);
-    button.title = "Double click, or F2: another name";
-    const rename = () =>
-      askName(row.name, (name) => call("PUT", `classes/${row.id}`, { name }));
-    button.addEventListener("dblclick", rename);
-    button.addEventListener("keydown", (event) => event.key === "F2" && rename());
-    if (i < 9) {
-      const key = document.createElement("kbd");
-      key.textContent = String(i + 1);
-      button.append(key);
-    }
-    return button;
+    },
+    add: (name) => queue(() => call("POST", "classes", { name })),
+    rename: (number, name) => queue(() => call("PUT", `classes/${number}`, { name })),
+    done: () => queue(async () => (await look(), renewClasses())),
   });
-  const add = () => askName("", (name) => call("POST", "classes", { name }));
-  at("classes").replaceChildren(...buttons, makeButton("New class", "add", add));
 }
 
 /** Look at all but the text. */
@@ -348,8 +329,8 @@ async function look() {
   at("order").value = state.order;
   at("check").disabled = state.doubtful.length === 0;
   at("check").textContent = `Look again at disagreements (${state.doubtful.length})`;
-  const isAsking = at("classes").querySelector("form") !== null;
-  if (before !== JSON.stringify(state.classes) && !isAsking) showClasses();
+  const isOther = before !== JSON.stringify(state.classes);
+  if (isOther && !isAsking(at("classes"))) renewClasses();
   showRun(state);
   showScores(state, open);
   refresh();
