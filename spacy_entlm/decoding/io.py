@@ -12,7 +12,7 @@ from .types import DocEntities, LabelScores
 class IODecoder:
     """Neighbouring words of one class are one entity; its confidence is the mean over
     its words of p(class). White space is no word: an entity neither begins nor ends
-    with it, and a line break ends one."""
+    with it, and a line break ends one, as does the end of a sentence."""
 
     needs_probs = False
     few_shot_calibration = (0.58, -1.65)
@@ -90,6 +90,9 @@ def _entities(doc: Doc, best: numpy.ndarray, confidence: numpy.ndarray) -> DocEn
 
 
 def _joined(doc: Doc, left: int, right: int) -> bool:
-    """Whether only white space without a line break stands between two words."""
+    """Whether only white space without a line break stands between two words of a
+    sentence."""
     between = doc[left + 1 : right]
+    if any(token.is_sent_start for token in doc[left + 1 : right + 1]):
+        return False
     return all(token.is_space and "\n" not in token.text for token in between)

@@ -24,7 +24,7 @@ from spacy.attrs import ENT_IOB, ENT_TYPE
 from spacy.errors import Errors
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
-from spacy.tokens import Doc, Span, SpanGroup
+from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Optimizer
@@ -37,6 +37,7 @@ from ..label_words.words import LabelWords, check_label_words, read_label_words
 from ..model.base import LabelModel, PieceModel, get_label_model
 from ..model.types import PieceFeatures, PieceGradient
 from .calibration import UNCHANGED, Calibration, read_calibration
+from .confidence import scored_group
 from .examples import word_targets
 from .optimizer import suit_optimizer
 from .requirements import add_requirement
@@ -211,8 +212,7 @@ class MaskedLMNER(TrainablePipe):
                 blocked = blocked_words(doc)
                 doc.set_ents(filter_spans(spans, kept, blocked), blocked=blocked)
             if key is not None:
-                attrs = {"scores": confidences[sure]}
-                doc.spans[key] = SpanGroup(doc, name=key, spans=spans, attrs=attrs)
+                doc.spans[key] = scored_group(doc, key, spans, confidences[sure])
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> Dict[str, Any]:
         """Score examples with the component's scorer, which gets the `spans_key`."""

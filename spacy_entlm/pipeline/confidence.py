@@ -1,9 +1,20 @@
 """How sure a pipeline is of an entity."""
 
-from itertools import chain
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc, Span, SpanGroup
+
+# First and last character, exclusive, and label.
+Place = Tuple[int, int, str]
+
+
+def scored_group(
+    doc: Doc, name: str, spans: List[Span], confidences: Any
+) -> SpanGroup:
+    """A span group of entities with their confidences, "scores". Their "places", in
+    characters, stay right where a later component merges or splits words."""
+    attrs = {"scores": confidences, "places": [list(_place(span)) for span in spans]}
+    return SpanGroup(doc, name=name, spans=spans, attrs=attrs)
 
 
 def confidence(ent: Span, spans_key: Optional[str] = None) -> Optional[float]:
@@ -13,14 +24,16 @@ def confidence(ent: Span, spans_key: Optional[str] = None) -> Optional[float]:
         None: any that holds confidences.
     RETURNS (Optional[float]): From 0 to 1; None if no component found this span.
     """
-    return _confidences(ent.doc, spans_key).get(_key(ent))
+    return _confidences(ent.doc, spans_key).get(_place(ent))
 
 
 def found_spans(doc: Doc) -> List[Span]:
     """The entities, or the span groups' where only these are annotated."""
-    groups = [] if doc.ents else doc.spans.values()
-    scored = [list(group) for group in groups if "scores" in group.attrs]
-    return [*doc.ents, *chain.from_iterable(scored)]
+    if doc.ents:
+        return list(doc.ents)
+    places = [place for key in doc.spans for place, _ in _scored(doc, key)]
+    found = [doc.char_span(start, end, label) for start, end, label in places]
+    return [span for span in found if span is not None]
 
 
 def scored_entities(doc: Doc) -> List[Dict[str, Any]]:
@@ -29,7 +42,7 @@ def scored_entities(doc: Doc) -> List[Dict[str, Any]]:
     known, entities = _confidences(doc), []
     for ent in found_spans(doc):
         span = {"start": ent.start_char, "end": ent.end_char, "label": ent.label_}
-        score = known.get(_key(ent))
+        score = known.get(_place(ent))
         entities.append(span if score is None else {**span, "score": round(score, 4)})
     return entities
 
@@ -39,18 +52,25 @@ def entities_of(doc: Doc, entry: Dict[str, Any]) -> Dict[str, Any]:
     return {**entry, "text": doc.text, "spans": scored_entities(doc)}
 
 
-def _confidences(
-    doc: Doc, spans_key: Optional[str] = None
-) -> Dict[Tuple[int, int, int], float]:
+def _confidences(doc: Doc, spans_key: Optional[str] = None) -> Dict[Place, float]:
     """Of all spans of the groups that hold some; of two the first one's."""
-    known: Dict[Tuple[int, int, int], float] = {}
+    known: Dict[Place, float] = {}
     for key in doc.spans if spans_key is None else [spans_key]:
-        group = doc.spans.get(key, [])
-        scores = getattr(group, "attrs", {}).get("scores")
-        for span, score in zip(group, () if scores is None else scores):
-            known.setdefault(_key(span), float(score))
+        for place, score in _scored(doc, key):
+            known.setdefault(place, float(score))
     return known
 
 
-def _key(span: Span) -> Tuple[int, int, int]:
-    return span.start, span.end, span.label
+def _scored(doc: Doc, key: str) -> Iterator[Tuple[Place, float]]:
+    """Of a span group that holds confidences, also one of another component."""
+    group: Any = doc.spans.get(key)
+    scores = None if group is None else group.attrs.get("scores")
+    if scores is None:
+        return
+    places = group.attrs.get("places")
+    # In files they are lists.
+    yield from zip(map(tuple, places or map(_place, group)), scores)
+
+
+def _place(span: Span) -> Place:
+    return span.start_char, span.end_char, span.label_

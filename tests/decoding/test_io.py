@@ -114,3 +114,9 @@ def test_io_decoder_needs_no_probabilities_and_learns_nothing():
     assert not decoder.needs_probs
     assert decoder.to_bytes() == b""
     assert decoder.from_bytes(b"") is decoder
+
+
+def test_a_sentence_ends_an_entity():
+    doc = Doc(NLP.vocab, words=list("abcd"), sent_starts=[True, False, True, False])
+    (found,) = decode([doc], [-1, 0, 0, 0])
+    assert found.spans.tolist() == [[1, 2, 0], [2, 4, 0]]

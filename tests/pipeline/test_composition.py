@@ -3,8 +3,11 @@
 import pytest
 import spacy
 import torch
+from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Adam
+
+from spacy_entlm.pipeline.confidence import confidence, found_spans, scored_entities
 
 NAME = "entlm_ner"
 TEXT = "Anna Smith lives in Berlin ."
@@ -146,3 +149,22 @@ def test_sentences_that_nobody_set_are_asked_for(bert, blank_nlp, make_examples)
     nlp.initialize(lambda: make_examples(nlp))
     with pytest.raises(ValueError, match="E030"):
         nlp("Anna Smith lives in Berlin .")
+
+
+def test_confidences_stay_where_a_later_component_merges_words(trained):
+    with trained.select_pipes(enable=[NAME]):
+        known = scored_entities(trained(TEXT))
+        trained.add_pipe("merge_entities")
+        try:
+            doc = trained(TEXT)
+        finally:
+            trained.remove_pipe("merge_entities")
+    assert [token.text for token in doc][0] == "Anna Smith"
+    assert scored_entities(doc) == known
+    assert [confidence(ent) for ent in doc.ents] == pytest.approx(
+        [span["score"] for span in known], abs=1e-4
+    )
+    again = Doc(trained.vocab).from_bytes(doc.to_bytes())
+    assert scored_entities(again) == known
+    again.ents = []
+    assert [span.text for span in found_spans(again)] == ["Anna Smith", "Berlin"]
