@@ -34,6 +34,9 @@ def adapt_cli(
     recipe: str = opt(
         FULL, f"{FULL}; {MEAN}: no text; {EXAMPLES}: OUT is the pipeline as it is"
     ),
+    label_rows: Optional[Path] = opt(
+        None, "Rows that the pipeline's classes started from, of `search`"
+    ),
     max_texts: int = opt(4000, "Of more texts as many are drawn", min=1),
     learn_rate: str = opt("null", "Of the trainings; null: what suits the backbone"),
     seed: int = opt(1, "Of the draw and of the trainings", min=0),
@@ -77,7 +80,13 @@ def adapt_cli(
         echo(f"The backbone reads {len(texts):,} texts")
     pairs = [Example(unannotated(doc), doc) for doc in gold]
     average_trained(
-        nlp, pairs, trainings=TRAININGS, texts=texts, learn_rate=rate, seed=seed
+        nlp,
+        pairs,
+        trainings=TRAININGS,
+        texts=texts,
+        label_rows=label_rows,
+        learn_rate=rate,
+        seed=seed,
     )
     echo(f"The mean of {TRAININGS} trainings on {len(pairs)} examples")
     with write_folder(out, overwrite=overwrite) as folder:

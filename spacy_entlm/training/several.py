@@ -2,6 +2,7 @@
 of them does in the mean (model soups: Wortsman et al., 2022)."""
 
 from copy import deepcopy
+from pathlib import Path
 from typing import Any, Dict, List, Optional
 
 import torch
@@ -22,6 +23,7 @@ def average_trained(
     *,
     trainings: int,
     texts: Optional[List[str]] = None,
+    label_rows: Optional[Path] = None,
     learn_rate: Optional[float] = None,
     seed: int = 0,
 ) -> None:
@@ -30,9 +32,11 @@ def average_trained(
 
     trainings (int): How many, with the one that it had; with texts all are new.
     texts (Optional[List[str]]): Plain text that the backbone reads before.
+    label_rows (Optional[Path]): File of rows from which classes started in it.
     learn_rate (Optional[float]): Of the trainings; None: what suits the backbone.
     seed (int): Of the first training, and of what is done with the texts.
-    RAISES (BackboneError): If its backbone cannot be loaded.
+    RAISES (BackboneError): If its backbone cannot be loaded. (DataError): If the rows
+        cannot.
     """
     pipe = only_entlm(nlp)
     view = pipe.label_model
@@ -43,7 +47,7 @@ def average_trained(
         learn_rate=learn_rate,
         seed=seed,
     )
-    start = untrained_network(pipe)
+    start = untrained_network(pipe, label_rows)
     network = pipe.label_model.network
     before = deepcopy(network)
     try:
@@ -93,15 +97,17 @@ def train_again(
             mix(network, means[name], 0.0)
 
 
-def untrained_network(pipe: Any) -> torch.nn.Module:
+def untrained_network(pipe: Any, label_rows: Optional[Path] = None) -> torch.nn.Module:
     """The network of a trained `entlm_ner` as it was before: that of the backbone, with
-    the rows of its label words.
-    RAISES (BackboneError): If the backbone cannot be loaded."""
+    the rows of its label words, or those of a file.
+    RAISES (BackboneError): If the backbone cannot be loaded. (DataError): If the rows
+        cannot."""
     view, words = pipe.label_model, pipe.label_data
     trained = view.network
     try:
         view.load_backbone()
-        view.add_labels(words, learned=read_recommended(view.backbone))
+        learned = read_recommended(view.backbone)
+        view.add_labels(words, learned=learned, label_rows=label_rows)
         return view.network
     finally:
         view.shim.set_network(trained)

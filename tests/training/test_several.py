@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import spacy_entlm
+from spacy_entlm.files.tensors import save_tensors
 from spacy_entlm.training import several
 from spacy_entlm.training.several import average_trained
 
@@ -91,3 +92,14 @@ def test_a_component_that_goes_on_does_so_several_times(
 def test_there_is_at_least_one_training(trained_with):
     with pytest.raises(ValueError, match="trainings must be at least 1, not 0"):
         trained_with(trainings=0)
+
+
+def test_trainings_start_from_rows_that_were_given(bert, trained_with, tmp_path):
+    pipe = trained_with(seed=1).get_pipe(NAME)
+    width = pipe.label_model.network.label_rows.weight.shape[1]
+    row = torch.arange(float(width))
+    save_tensors(tmp_path / "rows.safetensors", {"LOC": row})
+    network = several.untrained_network(pipe, tmp_path / "rows.safetensors")
+    number = pipe.labels.index("LOC")
+    assert torch.equal(network.head.rows[number], row)
+    assert not torch.equal(several.untrained_network(pipe).head.rows[number], row)
