@@ -74,7 +74,9 @@ def export_network(
         _arrays(labels.weight, labels.bias),
         rows.weight if is_tied else embeddings.numpy(),
     )
-    if not _difference(network, exported) <= TOLERANCE:  # a mask for more than padding
+    try:
+        _check(network, exported)
+    except BackboneError:  # a mask for more than padding
         exported = replace(exported, encoder=Graph(traced))
         _check(network, exported)
     if format == INT8:
@@ -113,9 +115,13 @@ def _encoder(network: EntLMNetwork, embeddings: torch.Tensor) -> bytes:
                 dynamo=False,
             )
     except Exception as error:  # what a backbone cannot do is raised as anything
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise BackboneError(f"The backbone cannot be exported: {reason}") from error
+        raise _cannot(error) from error
     return file_.getvalue()
+
+
+def _cannot(error: Exception) -> BackboneError:
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return BackboneError(f"The backbone cannot be exported: {reason}")
 
 
 def _some_windows(
@@ -128,8 +134,11 @@ def _some_windows(
 
 
 def _check(network: EntLMNetwork, exported: OnnxNetwork) -> None:
-    """RAISES (BackboneError): If the graph gives other features."""
-    difference = _difference(network, exported)
+    """RAISES (BackboneError): If the graph gives other features, or none."""
+    try:
+        difference = _difference(network, exported)
+    except Exception as error:  # ONNX Runtime's are of no common type
+        raise _cannot(error) from error
     if not difference <= TOLERANCE:
         raise BackboneError(
             f"The backbone cannot be exported: it then computes something else "

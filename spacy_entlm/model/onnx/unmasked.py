@@ -47,7 +47,7 @@ def _values_behind(name: str, makers: Dict[str, Any]) -> Set[str]:
         if maker is None:
             found.add(name)
         elif maker.op_type != "Shape":
-            left.extend(maker.input)
+            left.extend(_read_by(maker))
     return found
 
 
@@ -61,5 +61,13 @@ def _needed(nodes: List[Any], makers: Dict[str, Any], outputs: List[str]) -> Lis
             continue
         needed.add(name)
         if name in makers:
-            left.extend(makers[name].input)
+            left.extend(_read_by(makers[name]))
     return [node for node in nodes if needed.intersection(node.output)]
+
+
+def _read_by(node: Any) -> List[str]:
+    """What a node reads, also in the graphs of its branches (If, Loop)."""
+    graphs = [a.g for a in node.attribute if a.HasField("g")]
+    inner = [name for graph in graphs for each in graph.node for name in _read_by(each)]
+    outputs = [output.name for graph in graphs for output in graph.output]
+    return [*node.input, *inner, *outputs]

@@ -79,3 +79,22 @@ def test_only_what_depends_on_nothing_but_the_mask_is_left_out(added, is_left_ou
     softmax = graph.node[-1]
     assert softmax.input[0] == ("x" if is_left_out else "scores")
     assert [i.name for i in graph.input] == ["x", MASK]
+
+
+def test_what_only_a_branch_reads_is_kept():
+    value = onnx.TensorProto.FLOAT
+    scalar = helper.make_tensor("scalar", value, [], [2.0])
+    on = helper.make_tensor("on", onnx.TensorProto.BOOL, [], [True])
+    out = helper.make_tensor_value_info("then", value, None)
+    branch = helper.make_graph(
+        [helper.make_node("Mul", ["x", "two"], ["then"])], "branch", [], [out]
+    )
+    nodes = [
+        helper.make_node("Constant", [], ["two"], value=scalar),
+        helper.make_node("Constant", [], ["is_on"], value=on),
+        helper.make_node(
+            "If", ["is_on"], ["out"], then_branch=branch, else_branch=branch
+        ),
+    ]
+    graph = onnx.load_model_from_string(without_mask(graph_of(nodes), MASK)).graph
+    assert [node.output[0] for node in graph.node] == ["two", "is_on", "out"]
