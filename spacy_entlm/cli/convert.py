@@ -1,5 +1,6 @@
 """The command `convert`: annotated files to .spacy or JSON lines."""
 
+import re
 from pathlib import Path
 from typing import Dict, Optional
 
@@ -18,6 +19,7 @@ from ._util import echo, load_docs
 
 # Beside these, a data folder may hold samples that are given, {K}shot/{split}.*.
 PARTS = ("train", "dev", "test", "distant")
+SAMPLES = re.compile(r"(\d+|all)shot")
 # What later steps of the project cannot see in the parts.
 NAMES_FILE, BACKBONE_FILE = "data.json", "backbone.json"
 
@@ -103,7 +105,10 @@ def _find_parts(data: Path) -> Dict[str, Path]:
     """Names of the annotated parts, such as "train" or "5shot/1", and their files."""
     names = list(PARTS)
     for folder in sorted(data.glob("*shot")):
+        if not SAMPLES.fullmatch(folder.name):
+            continue
         stems = {path.name.split(".")[0] for path in folder.glob("*.*")}
-        names += [f"{folder.name}/{stem}" for stem in sorted(stems)]
+        # A note beside the samples is none.
+        names += [f"{folder.name}/{x}" for x in sorted(stems) if x.isdecimal()]
     found = {name: find_part(data, name, EXTENSIONS) for name in names}
     return {name: path for name, path in found.items() if path is not None}

@@ -4,7 +4,7 @@ import shutil
 from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import Any, List
+from typing import Any, List, Optional
 
 from spacy.tokens import Doc
 
@@ -67,7 +67,10 @@ def sample_cli(
         exact = partial(
             sample_exact, keep_negatives=keep_negatives, min_words=min_words
         )
-        docs = _draw(docs, int(shots), seed, None if at_least else exact, is_folder)
+        rest = _long_enough(docs, min_words) if is_folder or at_least else None
+        docs = _draw(docs, int(shots), seed, None if at_least else exact, rest)
+    elif shots == ALL:
+        docs = _long_enough(docs, min_words)
     if is_folder:
         dev = train_path / "dev.spacy"
         with write_folder(output_path, overwrite=overwrite) as writing:
@@ -82,17 +85,28 @@ def sample_cli(
     echo(size, *format_counts(counts), f"Wrote {output_path}")
 
 
+def _long_enough(docs: List[Doc], min_words: int) -> List[Doc]:
+    """RAISES (DataError): If none is."""
+    kept = [doc for doc in docs if len(doc) >= min_words]
+    if not kept:
+        raise DataError(f"no sentence has {min_words} words: lower --min-words")
+    return kept
+
+
 def _draw(
-    docs: List[Doc], shots: int, seed: int, exact: Any, falls_back: bool
+    docs: List[Doc], shots: int, seed: int, exact: Any, rest: Optional[List[Doc]]
 ) -> List[Doc]:
-    """exact: `sample_exact`, None: not at all. falls_back: if that fails."""
+    """exact: `sample_exact`, None: not at all. rest: What is drawn from if that fails;
+    None: nothing."""
     try:
         if exact is not None:
             return exact(docs, shots, seed=seed)
     except SamplingError as error:
-        if not falls_back:
+        if rest is None:
             raise
-        echo(str(error), f"So at least {shots} of every class are taken")
+        less = ", and no sentence without entities"
+        less = less if exact.keywords["keep_negatives"] else ""
+        echo(str(error), f"So at least {shots} of every class are taken{less}")
     from ..corpus.sampling import sample_at_least  # scipy takes a second
 
-    return list(sample_at_least(docs, shots, seed=seed))
+    return list(sample_at_least(rest or [], shots, seed=seed))

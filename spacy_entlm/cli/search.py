@@ -107,7 +107,10 @@ def search_cli(
     setup_gpu(gpu_id, silent=True)
     brought = read_recommended(backbone).label_words if own and backbone else {}
     wanted: LabelWords = {label: [] for label in corpus.entities}
-    lacks_words = len(match_class_names(wanted, brought)) < len(wanted)
+    own_words = match_class_names(wanted, brought)
+    said = [word for words in own_words.values() for word in words]
+    # PLACE and LOCATION do not share theirs.
+    lacks_words = len(own_words) < len(wanted) or len(set(said)) < len(said)
     reader: Any = None
     if backbone and lacks_words:
         from ..model.entlm import load_reader  # torch takes seconds
@@ -159,7 +162,7 @@ def _words_at_hand(data: Path, annotated: Path) -> Optional[LabelWords]:
     given = data / LABEL_WORDS_FILE
     if given.exists():
         echo(f"Label words from {given}")
-        return read_label_words(given)
+        return read_label_words(given, tags=False)
     if annotated.stat().st_size:
         return None
     echo("Label words will be the backbone's, or taken from the examples")

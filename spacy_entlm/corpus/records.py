@@ -11,7 +11,9 @@ from .report import NOT_ACCEPTED, CorpusReport
 from .tags import MISSING_FORMS, check_label, is_certain_tag
 
 CONLL, JSONL, INLINE = "conll", "jsonl", "inline"
-INLINE_MARKUP = re.compile(r"\[([^\[\]]+)\]\(([^\W\d_][\w-]*)\)")
+# Also vowel signs and the like, which are no letters, but no address of a link.
+LABEL = r"[^\W\d_](?:[\w-]|[^\x00-\x7f\s])*"
+INLINE_MARKUP = re.compile(rf"\[([^\[\]]+)\]\(({LABEL})\)")
 # The spans of a text: Prodigy's and ours, spaCy's, doccano's.
 SPAN_KEYS = ("spans", "entities", "label", "labels")
 # Lists that say nothing about entities.
@@ -19,7 +21,7 @@ _OTHER_LISTS = ("text", "tokens", "meta", "id", "Comments", "comments")
 DOCSTART = "-DOCSTART-"
 # Ids and other remarks before a sentence ("# id 17", "# text = ..."), as CoNLL-U and
 # later shared tasks have them; a word "#" has a tag behind it, not a key.
-_COMMENT = re.compile(r"#\s+(id\s|[\w.:-]+\s*=)")
+_COMMENT = re.compile(r"#\s+(id\s|new(doc|par)\b|[\w.:-]+\s*=)")
 # Only ASCII: a no-break space may be a word or part of one.
 _COLUMN_GAP = re.compile(r"[ \t]+")
 
@@ -160,9 +162,9 @@ def _parse_entry(entry: dict[str, Any], number: int) -> tuple[Record, str]:
             )
         return WordRecord(words, tags, [number] * len(words)), "label"
     if isinstance(text, str):
-        key = next((key for key in SPAN_KEYS if _holds_spans(entry, key)), "spans")
-        if isinstance(entry.get("spans"), list):
-            key = "spans"  # none of them says that, too, whatever else is there
+        key = "spans"  # an empty list says that there is none, whatever else is there
+        if not isinstance(entry.get(key), list):
+            key = next((key for key in SPAN_KEYS if _holds_spans(entry, key)), key)
         spans = [parse_span(span, text) for span in entry.get(key) or []]
         return TextRecord(text, spans, number), key
     raise ValueError(

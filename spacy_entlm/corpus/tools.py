@@ -73,13 +73,19 @@ def _task_spans(task: Dict[str, Any], report: CorpusReport) -> Optional[List[Any
 
 
 def _record_spans(record: Dict[str, Any]) -> Optional[List[Any]]:
-    for answers in _part(record, "responses", dict).values():
-        for answer in map(_object, answers if isinstance(answers, list) else []):
-            spans = answer.get("value")
-            is_sent = answer.get("status", "submitted") == "submitted"
-            # Other questions have values, too.
-            if is_sent and isinstance(spans, list) and all(map(_is_span, spans)):
-                return spans
+    # Other questions have answers, too, which may be empty.
+    questions = map(_first_spans, _part(record, "responses", dict).values())
+    found = [spans for spans in questions if spans is not None]
+    return max(found, key=bool, default=None)
+
+
+def _first_spans(answers: Any) -> Optional[List[Any]]:
+    """Of a question's answers; None if it asks for something else."""
+    for answer in map(_object, answers if isinstance(answers, list) else []):
+        spans = answer.get("value")
+        is_sent = answer.get("status", "submitted") == "submitted"
+        if is_sent and isinstance(spans, list) and all(map(_is_span, spans)):
+            return spans
     return None
 
 

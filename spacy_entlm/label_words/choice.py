@@ -69,7 +69,12 @@ def choose_label_words(
     found = search(missing) if missing else {}
     # Where GPE is a class, too, LOC means something else to the user.
     taken = {word for words in (*given.values(), *found.values()) for word in words}
-    clashing = [label for label in own if not taken.isdisjoint(own[label])]
+    clashing = []
+    for label in filter(own.get, wanted):
+        if taken.isdisjoint(own[label]):
+            taken.update(own[label])
+        else:
+            clashing.append(label)
     if clashing:
         found = {**found, **search(clashing)}
     used = {label: own[label] for label in own if label not in clashing}

@@ -8,9 +8,7 @@ from spacy.tokens import Doc, Span, SpanGroup
 Place = Tuple[int, int, str]
 
 
-def scored_group(
-    doc: Doc, name: str, spans: List[Span], confidences: Any
-) -> SpanGroup:
+def scored_group(doc: Doc, name: str, spans: List[Span], confidences: Any) -> SpanGroup:
     """A span group of entities with their confidences, "scores". Their "places", in
     characters, stay right where a later component merges or splits words."""
     attrs = {"scores": confidences, "places": [list(_place(span)) for span in spans]}

@@ -156,6 +156,6 @@ def build_adam(
     if start_pull is None:
         words = None
         if label_words and Path(label_words).is_file():
-            words = read_label_words(label_words)
+            words = read_label_words(label_words, tags=False)
         settings["start_pull"] = suitable_start_pull(backbone, words)
     return FusedAdam(**settings)

@@ -220,6 +220,13 @@ def test_a_training_part_without_an_entity_ends_in_one_line(convert, data, part)
     assert not Path("out").exists()
 
 
+def test_what_lies_beside_samples_is_none(convert, data):
+    data(train=ANN, **{"5shot__1": ANN, "5shot__README": "Drawn", "ashot__1": "Shot"})
+    assert convert("data", "out").exit_code == 0
+    assert {x.name for x in Path("out").iterdir() if x.is_dir()} == {"5shot"}
+    assert [x.name for x in Path("out/5shot").iterdir()] == ["1.spacy"]
+
+
 def test_what_a_folder_lacks_or_has_twice_is_one_line(convert, data):
     folder = data(notes="x")
     assert_one_line_error(convert(folder, "out"), "has no train.* or test.*")

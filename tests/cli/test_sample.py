@@ -71,6 +71,22 @@ def test_sample_takes_negatives_and_a_least_number_of_words(sample):
     assert len(entries) > 6
 
 
+def test_short_sentences_are_left_out_of_all_and_of_at_least(sample):
+    options = ["--min-words", 3, "--keep-negatives"]
+    assert sample("train.conll", "all.jsonl", "--shots", "all", *options).exit_code == 0
+    assert len(read_jsonl("all.jsonl")) == 18
+    Path("corpus").mkdir()
+    Path("pairs.txt").write_text("[a](PER) x [b](PER)\n" * 3 + "[c](PER)\n")
+    sample("pairs.txt", "corpus/train.spacy", "--shots", "all")
+    result = sample("corpus", "out", "--shots", 3, *options)
+    assert result.exit_code == 0, result.stderr
+    assert "no sentence without entities" in result.stdout
+    docs = DocBin().from_disk("out/train.spacy").get_docs(spacy.blank("en").vocab)
+    assert list(map(len, docs)) == [3, 3]
+    result = sample("train.conll", "x.jsonl", "--shots", "all", "--min-words", 9)
+    assert "no sentence has 9 words" in result.stderr
+
+
 def test_sample_reports_what_it_could_not_use(sample):
     Path("in.txt").write_text("[Lima](LOC)\n[Lim](LOC)a\n")
     result = sample("in.txt", "out.jsonl", "--shots", 1)

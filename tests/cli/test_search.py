@@ -262,6 +262,14 @@ def test_nothing_is_searched_where_the_backbone_has_words_for_all(search, lm):
     assert not Path("out.report.json").exists()
 
 
+def test_the_second_of_two_names_of_one_class_gets_other_words(search, lm):
+    text = "text.conll"
+    Path(text).write_text("Mary B-Person\n\nRome B-people\n")
+    result = search("--backbone", lm, source=text)
+    assert result.exit_code == 0, result.stderr
+    assert read() == {"Person": OWN["PER"], "people": ["rome"]}
+
+
 def test_words_of_a_class_that_it_lacks_are_searched(search, lm):
     text = "text.conll"
     Path(text).write_text("John B-PER\n\nMary B-GENE\n")
@@ -301,6 +309,11 @@ def test_given_words_are_taken(search, lm):
     result = search("--backbone", lm, "--data", "data")
     assert read() == {"PER": ["mary"], "X": []}
     assert "Label words from data/label_words.json" in result.stdout
+    Path("data/label_words.json").write_text('{"B-CELL": ["lymphocyte"]}')
+    search(
+        "--backbone", lm, "--data", "data"
+    )  # examples tell whether that is a class or a tag
+    assert read() == {"B-CELL": ["lymphocyte"]}
     Path("data/label_words.json").write_text("{")
     result = search("--backbone", lm, "--data", "data")
     assert result.exit_code == 1

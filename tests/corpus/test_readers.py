@@ -57,7 +57,10 @@ def test_words_that_look_like_tags_stay_words_if_the_last_column_has_tags(read):
 
 
 def test_docstart_and_comment_lines_are_skipped(read):
-    text = "-DOCSTART- -X- O O\n\n# id 17\tx\n# text = Lima\nLima NN I-NP B-LOC\n"
+    text = (
+        "-DOCSTART- -X- O O\n\n# newdoc\n# newpar id = 1\n# id 17\tx\n# text = Lima\n"
+    )
+    text += "Lima NN I-NP B-LOC\n"
     docs, _ = read("a.conll", text)
     assert [words(doc) for doc in docs] == [["Lima"]]
 
@@ -237,3 +240,15 @@ def test_real_corpora_are_read_whole(nlp, name, n_docs, n_entities):
     assert len(docs) == report.docs == n_docs
     assert sum(report.entities.values()) == n_entities
     assert not report.problems()
+
+
+@pytest.mark.parametrize("label", ["व्यक्ति", "Straße", "שֵׁם", "ชื่อคน"])
+def test_classes_may_be_written_in_any_script(read, label):
+    texts = {
+        "a.md": f"[Ann]({label}) left",
+        "b.tsv": f"Ann\t{label}\nleft\tO\n",
+        "c.tsv": f"Ann\tB-{label}\nleft\tO\n",
+    }
+    for name, text in texts.items():
+        (doc,), _ = read(name, text)
+        assert [ent.label_ for ent in doc.ents] == [label]

@@ -41,7 +41,9 @@ def test_json_lines_with_offsets_are_tokenised(read):
     assert not doc.has_unknown_spaces
 
 
-@pytest.mark.parametrize("entry", [{}, {"spans": []}, {"spans": None}])
+@pytest.mark.parametrize(
+    "entry", [{}, {"spans": []}, {"spans": None}, {"spans": [], "label": 1}]
+)
 def test_text_without_spans_has_no_entities(read, entry):
     (doc,), _ = read("a.jsonl", jsonl({"text": "It rained.", **entry}))
     assert [token.ent_iob_ for token in doc] == ["O", "O", "O"]

@@ -70,6 +70,13 @@ def test_results_that_are_no_spans_are_counted(read):
     assert report.unread == {"choices": 1}
 
 
+def test_an_empty_answer_to_another_question_hides_no_spans(read):
+    topics = {"topics": [{"value": []}]}
+    responses = {**topics, "spans": [{"value": SPANS}], "more": [{"value": SPANS[:1]}]}
+    docs, _ = read("a.json", json.dumps([record(responses), record(topics)]))
+    assert list(map(len, map(entities, docs))) == [2, 0]
+
+
 def test_records_of_argilla_are_read(read):
     responses = {
         "quality": [{"value": "good", "user_id": "u"}],

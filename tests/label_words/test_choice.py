@@ -91,6 +91,12 @@ def test_two_classes_do_not_share_words_of_the_backbone(search, other):
     assert chosen["fictional_person"] == ["hero"]
 
 
+def test_two_names_of_one_class_of_the_backbone_do_not_share_its_words(search):
+    chosen = choose_label_words({"place": [], "LOC": []}, OWN, search, no_names)
+    assert chosen == {"place": ["paris", "china"], "LOC": ["county"]}
+    assert search.asked == [["LOC"]]
+
+
 def test_nothing_is_searched_that_is_not_needed():
     chosen = choose_label_words({"PER": [], "LOC": ["river"]}, OWN, never, no_names)
     assert chosen == {"PER": ["john", "mary"], "LOC": ["river"]}

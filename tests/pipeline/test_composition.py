@@ -159,7 +159,7 @@ def test_confidences_stay_where_a_later_component_merges_words(trained):
             doc = trained(TEXT)
         finally:
             trained.remove_pipe("merge_entities")
-    assert [token.text for token in doc][0] == "Anna Smith"
+    assert doc[0].text == "Anna Smith"
     assert scored_entities(doc) == known
     assert [confidence(ent) for ent in doc.ents] == pytest.approx(
         [span["score"] for span in known], abs=1e-4

@@ -133,9 +133,12 @@ def _make_cell(config: Comparison, name: CellName, data: List[str]) -> Cell:
     decoder = dict(component.get("decoder", {}))
     transitions = decoder.pop("transitions", None)
     files = [_hash_file(Path(transitions))] if transitions else []
-    shared = [method.training or name.method, model, words and list(words.items())]
-    training = hash_value([*parts, *shared])
     own = {**component, "model": model, "decoder": decoder}
+    shared: List[Any] = [method.training or name.method, model]
+    shared.append(words and list(words.items()))
+    if method.training is None:  # it is not known which settings do not matter
+        shared += [method.factory, own, files]
+    training = hash_value([*parts, *shared])
     key = hash_value([training, method.factory, own, files])
     return Cell(name, key, training, method, backbone.path, settings, words)
 
@@ -147,7 +150,7 @@ def _label_words(template: str, name: CellName) -> LabelWords:
         text = "its fields may be {dataset}, {shots}, {split} and {backbone}"
         problem = f"cannot fill the file name {template!r:.100}: {text}"
         raise DataError(problem) from error
-    return read_label_words(path)
+    return read_label_words(path, tags=False)
 
 
 def _hash_backbone(path: str) -> str:

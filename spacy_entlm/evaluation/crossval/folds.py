@@ -73,13 +73,14 @@ def plan_trainings(
         of which holds the one before.
     """
     trainings: List[Training] = []
+    # All or none, else what one fold lacks would count as not found.
+    smallest = len(counts) - -(-len(counts) // n_folds)
+    n_parts = N_PARTS if curve and smallest >= N_PARTS else 1
     for repeat in range(n_repeats):
         own = seed + repeat
         for fold, test in enumerate(make_folds(counts, n_folds, seed=own)):
             train = numpy.setdiff1d(numpy.arange(len(counts)), test)
-            quarters = [list(range(len(train)))]
-            if curve and len(train) >= N_PARTS:
-                quarters = make_folds(counts[train], N_PARTS, seed=own)
+            quarters = make_folds(counts[train], n_parts, seed=own)
             for missing in range(len(quarters)):
                 rows = sorted(sum(quarters[: len(quarters) - missing], []))
                 some = tuple(train[rows].tolist())

@@ -25,6 +25,14 @@ def test_methods_of_one_training_make_one_job(make):
     assert methods == [["entlm", "entlm_struct"], ["bert_tagger", "nnshot"]]
 
 
+def test_settings_of_a_method_of_ones_own_make_trainings_of_their_own(make):
+    """It is not known which of them the training needs."""
+    methods = {"mine": {"factory": "entlm_ner"}}
+    variants = {"a": {}, "sure": {"component": {"threshold": 0.9}}}
+    jobs = make_jobs(cells_of(make(methods=methods, variants=variants)))
+    assert [[cell.name.variant for cell in job] for job in jobs] == [["a"], ["sure"]]
+
+
 def test_variants_with_equal_label_words_are_one_cell(make, data, tmp_path):
     words = json.loads((data / "words.json").read_text())
     (tmp_path / "other.json").write_text(json.dumps({**words, "PER": ["Peter"]}))

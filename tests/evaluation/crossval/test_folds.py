@@ -98,3 +98,9 @@ def test_too_few_sentences_for_a_curve_have_none():
     counts = numpy.ones((4, 1), dtype="int64")
     trainings = plan_trainings(counts, n_folds=4, n_repeats=1, seed=1, curve=True)
     assert [t.part for t in trainings] == [N_PARTS] * 4
+
+
+def test_all_folds_have_a_curve_or_none():
+    counts = numpy.ones((7, 1), dtype="int64")  # training parts of 3 and 4
+    trainings = plan_trainings(counts, n_folds=2, n_repeats=1, seed=1, curve=True)
+    assert [t.part for t in trainings] == [N_PARTS] * 2
