@@ -49,8 +49,9 @@ def build_entlm_v1(
         pipeline is initialised, and never again once that has been saved.
     get_spans (Callable): What is read together, for instance one of
         spacy-transformers' span getters.
-    window (Optional[int]): Most word pieces read at once; None: what the model takes.
-    stride (Optional[int]): Pieces by which a window moves on; None: 3/4 of it.
+    window (Optional[int]): Most word pieces read at once; None: what the model takes,
+        at most 128 with special pieces.
+    stride (Optional[int]): Pieces by which a window moves on; None: 7/8 of it.
     max_batch_pieces (Optional[int]): Most pieces of a batch in prediction, padding
         counted; None: 1024 on a CPU, 8192 on a GPU.
     precision (str): Of prediction: "float32", "bfloat16" or "float16".

@@ -133,8 +133,8 @@ class MaskedLMNER(TrainablePipe):
 
     @property
     def threshold(self) -> float:
-        """Entities of less confidence are dropped. It may be changed at any time; None
-        is what suits the backbone."""
+        """Entities of less confidence are dropped. It may be changed at any time, and
+        the config's is saved; None is what suits the backbone."""
         value = self.cfg["threshold"]
         return self.calibration.least if value is None else value
 

@@ -7,23 +7,28 @@ from spacy.language import Language
 from ..backbones.learn_rate import suitable_learn_rate
 
 OURS = "spacy-entlm.Adam.v1"
+WHOLE = "spacy-entlm.decay_to_zero.v1"
 
 
-def suit_optimizer(nlp: Language, backbone: str, part: float = 1.0) -> None:
+def suit_optimizer(
+    nlp: Language, backbone: str, part: float = 1.0, *, is_trained: bool = False
+) -> None:
     """Let `nlp.initialize` and `nlp.resume_training` give an optimizer that suits a
     masked LM, in place of spaCy's default, whose rate is far too high for one. One that
     was chosen stays, and so does the default where other components are trained, too.
 
     backbone (str): As the component's setting `name`.
     part (float): Of the rate that suits it; the rate is constant.
+    is_trained (bool): Whether to replace one that was made for a whole training, too.
     """
     training = nlp.config["training"]
     optimizer = training.get("optimizer") or {}
     default = nlp.default_config["training"]["optimizer"]
-    noted = optimizer.keys() == {"@optimizers", "learn_rate"}  # by an earlier call
-    if optimizer not in ({}, default) and not (
-        noted and optimizer["@optimizers"] == OURS
-    ):
+    is_noted = optimizer.keys() == {"@optimizers", "learn_rate"}  # by an earlier call
+    rate = optimizer.get("learn_rate")
+    is_over = is_trained and isinstance(rate, dict) and rate["@schedules"] == WHOLE
+    is_ours = optimizer.get("@optimizers") == OURS and (is_noted or is_over)
+    if optimizer not in ({}, default) and not is_ours:
         return
     if all(_is_ours(pipe) for _, pipe in nlp.pipeline if hasattr(pipe, "update")):
         rate = part * suitable_learn_rate(backbone)

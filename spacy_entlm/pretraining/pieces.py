@@ -74,25 +74,28 @@ def split_text(lines: Iterable[str], masked_lm: MaskedLM, *, held_out: float) ->
     tokenizer, end = masked_lm.tokenizer, masked_lm.special_pieces()[1]
     encode = tokenizer.backend_tokenizer.encode_batch_fast
     dtype = np.uint16 if len(tokenizer) <= 1 << 16 else np.int32
+    special = set(tokenizer.all_special_ids)
     parts, kept = [np.zeros(0, dtype)], []
     sizes = dict.fromkeys(("lines", "characters", "unknown"), 0)
     n_kept, iterator = 0, iter(lines)
     while batch := list(islice(iterator, BATCH_LINES)):
         training = []
         found = [encoding.ids for encoding in encode(batch, add_special_tokens=False)]
-        # Some letters are none to a tokenizer: lines of these alone are left out.
         for line, ids in zip(batch, found):
-            if ids and hash_share(line) >= held_out:
+            # Some letters are none, or unknown, to a tokenizer.
+            is_said = not special.issuperset(ids)
+            if is_said and hash_share(line) >= held_out:
                 training.append([*ids, *end])
                 sizes["characters"] += len(line)
-            elif ids and n_kept < MAX_HELD_OUT_CHARS:
+            elif is_said and n_kept < MAX_HELD_OUT_CHARS:
                 kept.append(line)
                 n_kept += len(line)
         parts.append(np.fromiter(chain.from_iterable(training), dtype))
         sizes["lines"] += len(training)
         sizes["unknown"] += int((parts[-1] == tokenizer.unk_token_id).sum())
     if not kept and not sizes["lines"]:
-        raise DataError("The text holds no words: give files with text in them")
+        problem = "The text holds no words that the backbone's vocabulary knows"
+        raise DataError(f"{problem}: give files with text of its language")
     train = np.concatenate(parts)
     sizes |= {"train": len(train), "held_out_lines": len(kept)}
     return Pieces(train, kept, sizes)

@@ -59,7 +59,7 @@ class ReaderPool:
         RAISES (BrokenProcessPool): If the process died over these texts."""
         with self._taken() as place:
             try:
-                return self._processes[place].submit(_read, texts).result()
+                return self._ask(place, _read, texts).result()
             except BrokenProcessPool:
                 self._replace(place)
                 raise
@@ -86,9 +86,18 @@ class ReaderPool:
     def _submit(self, place: int, *work: Any) -> "Future[Any]":
         """Let a process do something as soon as it is free, and wait for the end."""
         with self._taken(place):
-            done = self._processes[place].submit(*work)
+            done = self._ask(place, *work)
             done.exception()
             return done
+
+    def _ask(self, place: int, *work: Any) -> "Future[Any]":
+        """Let a process do something. One that died as it had nothing to do is replaced
+        before; one that dies now is not."""
+        try:
+            return self._processes[place].submit(*work)
+        except BrokenProcessPool:
+            self._replace(place)
+            return self._processes[place].submit(*work)
 
     @contextmanager
     def _taken(self, place: Optional[int] = None) -> Iterator[int]:
@@ -127,8 +136,9 @@ def _process() -> ProcessPoolExecutor:
 def _begin() -> None:
     """In a process that reads: it ends with its parent and by its word, not by a signal
     that a terminal or systemd sends to all, since it may be at a last batch."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if number := getattr(signal, name, None):  # Windows has no SIGHUP
+            signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

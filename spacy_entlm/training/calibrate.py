@@ -16,7 +16,8 @@ def calibrate(nlp: Language, examples: Iterable[Annotated]) -> List[Calibration]
     """Let the confidences of a trained pipeline be the shares that are right.
 
     examples (Iterable): As those of `train`, which it was not trained on: fifty
-        entities say enough, more say it better. The pipeline finds what it did.
+        entities say enough, more say it better. The threshold, which is one of
+        confidence, stays, so that less or more may be found than before.
     RETURNS (List[Calibration]): Of its `entlm_ner` components, and of their peers.
     RAISES (ValueError): If it has none, or there is no example.
     """

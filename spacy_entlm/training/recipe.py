@@ -123,7 +123,7 @@ def train(
         mix(_network(nlp, name), network, share)
     for name in names:
         warn_if_nothing_learned(nlp, name, data, settings.learn_rate)
-    suit_optimizer(nlp, backbone, GENTLE_RATE)
+    suit_optimizer(nlp, backbone, GENTLE_RATE, is_trained=True)
     return history
 
 

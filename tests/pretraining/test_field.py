@@ -55,4 +55,4 @@ def test_long_texts_are_read_in_part(masked_lm, lines, monkeypatch, most, expect
 def test_less_than_a_sequence_is_enough_and_nothing_is_not(masked_lm):
     guess_hidden(masked_lm, ["Anna"], seed=1)
     with pytest.raises(DataError, match="holds no words"):
-        guess_hidden(masked_lm, ["", " "], seed=1)
+        guess_hidden(masked_lm, ["", " ", "\u16a0 \u16a2"], seed=1)

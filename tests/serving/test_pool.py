@@ -87,11 +87,17 @@ def test_a_reload_is_taken_over_by_all_or_by_none(pool, tmp_path, texts):
 
 def test_a_process_that_dies_fails_its_batch_and_is_replaced(pool, texts):
     old = processes_of(pool)
-    for number in old:
-        os.kill(number, signal.SIGKILL)
-    for _ in old:
-        with pytest.raises(BrokenProcessPool):
-            pool.read(texts)
+    with ThreadPoolExecutor(len(old)) as threads:
+        for number in old:
+            os.kill(number, signal.SIGSTOP)
+        answers = [threads.submit(pool.read, texts) for _ in old]
+        wait_until(lambda: not pool._free)
+        time.sleep(0.5)  # until the texts are given out
+        for number in old:
+            os.kill(number, signal.SIGKILL)
+        for answer in answers:
+            with pytest.raises(BrokenProcessPool):
+                answer.result()
     assert len(pool.read(texts)) == len(texts)
     assert not set(old) & set(processes_of(pool))
 
@@ -107,6 +113,7 @@ def test_signals_for_all_do_not_end_a_process_that_reads(pool, texts):
     for number in numbers:
         os.kill(number, signal.SIGTERM)
         os.kill(number, signal.SIGINT)
+        os.kill(number, signal.SIGHUP)
     assert len(pool.read(texts)) == len(texts)
     assert processes_of(pool) == numbers
 
@@ -141,3 +148,15 @@ def test_no_process_outlives_a_killed_server(trained_folder, tmp_path):
         assert is_alive(child)
         parent.kill()
     wait_until(lambda: not is_alive(child))
+
+
+def test_a_process_that_dies_idle_costs_no_batch_and_no_reload(pool, texts):
+    expected = pool.read(texts)
+    for step in (lambda: pool.read(texts), pool.load):
+        before = processes_of(pool)
+        os.kill(before[0], signal.SIGKILL)
+        wait_until(lambda number=before[0]: not is_alive(number))
+        time.sleep(0.5)  # until that is seen
+        answers = [step(), pool.read(texts), pool.read(texts)]
+        assert all(same(x) == same(expected) for x in answers if x is not None)
+        assert not set(before[:1]) & set(processes_of(pool))

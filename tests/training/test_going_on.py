@@ -129,6 +129,22 @@ def test_resume_training_after_the_recipe_gives_a_quarter(nlp_of_recipe, tmp_pat
         assert quarter == rate_of(nlp.resume_training())
 
 
+def test_the_optimizer_of_a_whole_training_is_over_after_the_recipe(
+    bert, blank_nlp, annotated
+):
+    nlp = blank_nlp(bert)
+    nlp.config["training"]["optimizer"] = {
+        "@optimizers": "spacy-entlm.Adam.v1",
+        "L2": 0.0,
+        "learn_rate": {
+            "@schedules": "spacy-entlm.decay_to_zero.v1",
+            "epochs": "${training.max_epochs}",  # which spaCy leaves as it is here
+        },
+    }
+    spacy_entlm.train(nlp, annotated, epochs=1)
+    assert suitable_learn_rate(str(bert)) / 4 == rate_of(nlp.resume_training())
+
+
 @pytest.fixture
 def nlp_of_recipe(bert, blank_nlp, annotated):
     nlp = blank_nlp(bert)
