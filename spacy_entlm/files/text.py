@@ -1,5 +1,6 @@
 """Lines of text files, packed or not, and which file of a folder is meant."""
 
+import glob
 import gzip
 import lzma
 import re
@@ -36,8 +37,13 @@ def find_part(folder: Path, stem: str, extensions: Iterable[str]) -> Optional[Pa
     extensions (Iterable[str]): Those that are read; each may be packed, too.
     RAISES (DataError): If there are several.
     """
-    names = [f"{stem}{ext}{pack}" for ext in extensions for pack in ("", *PACKED)]
-    found = [folder / name for name in names if (folder / name).is_file()]
+    endings = {f"{ext}{pack}" for ext in extensions for pack in ("", *PACKED)}
+    stem_length = len(Path(stem).name)
+    found = [
+        path
+        for path in sorted(folder.glob(f"{glob.escape(stem)}.*"))
+        if path.name[stem_length:].lower() in endings and path.is_file()
+    ]
     if len(found) > 1:
         listed = ", ".join(path.name for path in found)
         problem = f"has several files for one part ({listed}): keep one of them"

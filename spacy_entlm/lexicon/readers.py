@@ -2,6 +2,7 @@
 
 import csv
 import sys
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping, Optional
 
@@ -90,7 +91,13 @@ def _parse(lines: Iterable[Line], path: Path, form: str) -> Iterator[Row]:
 def _parse_columns(
     lines: Iterable[Line], path: Path, dialect: dict[str, Any]
 ) -> Iterator[Row]:
-    reader = csv.reader((line + "\n" for _, line in lines), strict=True, **dialect)
+    lines = iter(lines)
+    first = list(islice(lines, 1))
+    # Where a comma is the decimal sign, tables are written with semicolons.
+    if dialect == _DIALECTS[CSV] and any(";" in x and "," not in x for _, x in first):
+        dialect = {"delimiter": ";"}
+    whole = (line + "\n" for _, line in chain(first, lines))
+    reader = csv.reader(whole, strict=True, **dialect)
     rows = (cells for cells in reader if any(map(str.strip, cells)))
     header: list[str] = []
     try:

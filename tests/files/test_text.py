@@ -58,11 +58,12 @@ def test_part_of_a_folder_is_found_by_its_whole_name(tmp_path):
     (tmp_path / "unlabeled.txt.old").write_text("x")
     extensions = (".txt", ".jsonl")
     assert find_part(tmp_path, "unlabeled", extensions) is None
-    (tmp_path / "unlabeled.txt.gz").write_text("x")
+    assert find_part(tmp_path / "none", "unlabeled", extensions) is None
+    (tmp_path / "unlabeled.TXT.gz").write_text("x")
     found = find_part(tmp_path, "unlabeled", extensions)
-    assert found == tmp_path / "unlabeled.txt.gz"
+    assert found == tmp_path / "unlabeled.TXT.gz"
     (tmp_path / "unlabeled.jsonl").write_text("x")
-    with pytest.raises(DataError, match=r"unlabeled.txt.gz, unlabeled.jsonl"):
+    with pytest.raises(DataError, match=r"unlabeled.TXT.gz, unlabeled.jsonl"):
         find_part(tmp_path, "unlabeled", extensions)
 
 

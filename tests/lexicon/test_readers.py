@@ -64,6 +64,7 @@ PATTERNS = (
         ("a.tsv.xz", "Lima\tLOC\n\nAnn Petrova\tPER"),
         ("a.tsv", "label\tname\nLOC\tLima\nPER\tAnn Petrova\n"),
         ("a.csv", "Lima,LOC\nAnn Petrova,PER\n"),
+        ("a.csv", "Lima;LOC\nAnn Petrova;PER\n"),
         ("a.csv.gz", 'name,type\n"Lima",LOC\n"Ann Petrova",PER\n'),
     ],
 )

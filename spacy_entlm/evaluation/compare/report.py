@@ -208,6 +208,8 @@ def _table(title: str, frame: pandas.DataFrame, note: str = "") -> Table:
 
 def _draw(scores: pandas.DataFrame, names: List[str]) -> List[Any]:
     """F1 over K with standard deviations, a figure per dataset."""
+    # In matplotlib a pair of dollar signs holds mathematics.
+    scores = scores.replace(r"\$", r"\\$", regex=True)
     method = scores[names].agg(", ".join, axis=1)
     figures = []
     for dataset, part in scores.assign(method=method).groupby("dataset", sort=False):

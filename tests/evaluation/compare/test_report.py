@@ -152,10 +152,11 @@ def test_what_is_missing_and_what_is_not_used_is_told(records, report, tmp_path)
 
 def test_figures_are_drawn_where_matplotlib_is(records, report, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
-    report([*records, record(3, dataset="other")])
+    names = {"dataset": "$o^$", "method": "$_$"}
+    report([*records, record(3, **names)])
     page = (tmp_path / "report.html").read_text()
     assert page.count("<svg") == 2
-    report([*records, record(3, dataset="other")])
+    report([*records, record(3, **names)])
     assert (tmp_path / "report.html").read_text() == page
     monkeypatch.setattr(
         "spacy_entlm.evaluation.compare.report.has_matplotlib", lambda: False
