@@ -137,6 +137,8 @@ def _check(network: EntLMNetwork, exported: OnnxNetwork) -> None:
     """RAISES (BackboneError): If the graph gives other features, or none."""
     try:
         difference = _difference(network, exported)
+    except ImportError:
+        raise  # the extra is missing
     except Exception as error:  # ONNX Runtime's are of no common type
         raise _cannot(error) from error
     if not difference <= TOLERANCE:
