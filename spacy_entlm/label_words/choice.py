@@ -69,10 +69,10 @@ def choose_label_words(
     found = search(missing) if missing else {}
     # Where GPE is a class, too, LOC means something else to the user.
     taken = {word for words in (*given.values(), *found.values()) for word in words}
-    clashing = []
+    clashing, used_up = [], []
     for label in filter(own.get, wanted):
-        if taken.isdisjoint(own[label]):
-            taken.update(own[label])
+        if taken.isdisjoint(own[label]) and own[label] not in used_up:
+            used_up.append(own[label])
         else:
             clashing.append(label)
     if clashing:

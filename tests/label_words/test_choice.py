@@ -4,6 +4,8 @@ import logging
 
 import pytest
 
+from spacy_entlm.backbones.names import resolve_backbone
+from spacy_entlm.backbones.recommended import read_recommended
 from spacy_entlm.label_words.choice import choose_label_words, match_class_names
 
 OWN = {"PER": ["john", "mary"], "LOC": ["paris", "china"], "ORG": ["bbc"]}
@@ -95,6 +97,22 @@ def test_two_names_of_one_class_of_the_backbone_do_not_share_its_words(search):
     chosen = choose_label_words({"place": [], "LOC": []}, OWN, search, no_names)
     assert chosen == {"place": ["paris", "china"], "LOC": ["county"]}
     assert search.asked == [["LOC"]]
+
+
+def test_two_classes_of_the_backbone_keep_words_that_they_have_in_common():
+    """Each has a row of its own."""
+    own = {"university": ["university", "college"], "ORG": ["university", "union"]}
+    wanted = {"organisation": [], "university": []}
+    assert choose_label_words(wanted, own, never, no_names) == {
+        "organisation": ["university", "union"],
+        "university": ["university", "college"],
+    }
+
+
+def test_all_classes_of_the_packages_backbone_are_kept_beside_each_other():
+    own = read_recommended(resolve_backbone("entlm-mini")).label_words
+    wanted = {label: [] for label in own}
+    assert choose_label_words(wanted, own, never, no_names) == own
 
 
 def test_nothing_is_searched_that_is_not_needed():
