@@ -108,9 +108,9 @@ def search_cli(
     brought = read_recommended(backbone).label_words if own and backbone else {}
     wanted: LabelWords = {label: [] for label in corpus.entities}
     own_words = match_class_names(wanted, brought)
-    said = [word for words in own_words.values() for word in words]
     # PLACE and LOCATION do not share theirs.
-    lacks_words = len(own_words) < len(wanted) or len(set(said)) < len(said)
+    said = set(map(tuple, own_words.values()))
+    lacks_words = len(said) < len(wanted)
     reader: Any = None
     if backbone and lacks_words:
         from ..model.entlm import load_reader  # torch takes seconds

@@ -15,8 +15,9 @@ SYNONYMS = {
     "norp": "nationality",
 }
 
-# Gets classes, and the words of those that have the name of one of the backbone's.
-Recognise = Callable[[List[str], LabelWords], LabelWords]
+# Gets classes, and the words of those that have the name of one of the backbone's, and
+# of those whose names end with one.
+Recognise = Callable[[List[str], LabelWords, LabelWords], LabelWords]
 
 
 def choose_label_words(
@@ -34,9 +35,9 @@ def choose_label_words(
     |                          | `add_label`, or in the data's label_words.json      |
     | the backbone's own words | none are given, the backbone learned to say words at|
     |                          | names of such a class, or of one that ends the name |
-    |                          | ("political_party" is a party), or, where there are |
-    |                          | examples, of one that wins at their entities; and   |
-    |                          | none of these words stands for another class        |
+    |                          | ("political_party" is a party) or, where there are  |
+    |                          | examples, wins at their entities; and none of these |
+    |                          | words is given or found for another class           |
     | words that are searched  | else: by the project in text that a lexicon         |
     |                          | annotated, where there is some                      |
     | the words of its name    | else, as the component searches: "political_party"  |
@@ -63,8 +64,8 @@ def choose_label_words(
     own = match_class_names(without, backbone_words)
     others = [label for label in without if label not in own]
     if backbone_words and without:
-        own |= _match_last_words(words_of_names(others), backbone_words, own)
-        own = own if recognise is None else recognise(without, own)
+        alike = _match_last_words(words_of_names(others), backbone_words, own)
+        own = own | alike if recognise is None else recognise(without, own, alike)
     missing = [label for label in without if label not in own]
     found = search(missing) if missing else {}
     # Where GPE is a class, too, LOC means something else to the user.

@@ -13,7 +13,7 @@ from .words import LabelWords
 
 # Classes with a lower contrast are like none of the backbone's.
 LEAST_CONTRAST = 0.2
-# What a name that is the same counts beside a contrast of -1 to 1.
+# What a name that is the same, or ends so, counts beside a contrast of -1 to 1.
 SAME_NAME = 0.2
 
 
@@ -27,32 +27,40 @@ def recognise_classes(
     learned_words: LabelWords,
     learned_rows: Rows,
     same_name: LabelWords,
+    same_end: LabelWords,
 ) -> LabelWords:
     """Find the class of the backbone for each class, no one for two of them.
 
     One that has its name, unless that wins far more at entities of another class. Else
     that of the highest contrast: how much more probable it is, among the backbone's, at
-    entities of the class than at those of the others.
+    entities of the class than at those of the others. Its name may end with that of one
+    ("gene_product"), which then counts more.
 
     docs (List[Doc]): Texts. classes: int64 (n_words), class of each word of an entity,
         below 0 elsewhere; other classes than `labels` come after these.
     learned_words (Dict[str, List[str]]): The backbone's classes with their words.
     learned_rows (Rows): Their rows.
-    same_name (Dict[str, List[str]]): Words of the classes that have the name of one.
+    same_name, same_end (Dict[str, List[str]]): Words of the classes that have the name
+        of one, or end with it.
     RETURNS (Dict[str, List[str]]): Words of the classes that are like one.
     """
     pieces = reader.read_words(docs, wanted=classes >= 0)
     here = torch.from_numpy(classes[pieces.first_words])
     scores = learned_rows.scores(pieces.features.cpu())
     contrast = _contrasts(scores.softmax(1), here, len(labels))
-    words = [tuple(some) for some in learned_words.values()]
+    words = list(learned_words.values())
+    named = {**same_end, **same_name}
+    for i, label in enumerate(labels):
+        if label in named:
+            at = words.index(named[label])
+            contrast[i, at] = contrast[i, at].clamp(min=0.0) + SAME_NAME
     contrast[contrast < LEAST_CONTRAST] = -torch.inf
     first = contrast.clone()
     for i, label in enumerate(labels):
         if label in same_name:
-            at = words.index(tuple(same_name[label]))
             first[i] = -torch.inf
-            first[i, at] = contrast[i, at].clamp(min=0.0) + SAME_NAME
+            at = words.index(same_name[label])
+            first[i, at] = contrast[i, at]
     found = _match(first)
     contrast[list(found)] = -torch.inf
     contrast[:, list(found.values())] = -torch.inf

@@ -191,8 +191,8 @@ class EntLMNER(MaskedLMNER):
                     get_examples(), classes, view.fold_word, view.word_pieces
                 )
 
-            def recognise(classes: List[str], same_name: LabelWords) -> LabelWords:
-                return self._recognise(get_examples, nlp, learned, classes, same_name)
+            def recognise(classes: List[str], *names: LabelWords) -> LabelWords:
+                return self._recognise(get_examples, nlp, learned, classes, *names)
 
             words = choose_label_words(
                 wanted, learned.label_words, search, name, recognise
@@ -220,6 +220,7 @@ class EntLMNER(MaskedLMNER):
         learned: Recommended,
         classes: List[str],
         same_name: LabelWords,
+        same_end: LabelWords,
     ) -> LabelWords:
         """Words of those classes that are like one of the backbone's."""
         from ..label_words.learned import recognise_classes  # with PyTorch
@@ -228,7 +229,7 @@ class EntLMNER(MaskedLMNER):
         view = self.label_model
         rows = read_learned_rows(learned, view.network.masked_lm.width)
         if rows is None:
-            return same_name
+            return {**same_end, **same_name}
         examples = list(get_examples())
         examples = examples[:: len(examples) // MOST_EXAMPLES + 1]
         # Words of the other classes are what these are told from.
@@ -243,4 +244,5 @@ class EntLMNER(MaskedLMNER):
             learned_words=learned.label_words,
             learned_rows=rows,
             same_name=same_name,
+            same_end=same_end,
         )

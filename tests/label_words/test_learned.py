@@ -20,7 +20,7 @@ NOTHING = torch.zeros(3)
 def recognise():
     """Recognises classes by the features and classes of words."""
 
-    def of(features, classes, labels, same_name=()):
+    def of(features, classes, labels, same_name=(), same_end=()):
         def read_words(docs, *, wanted):
             index = numpy.flatnonzero(wanted)
             rows = torch.stack(features)[torch.from_numpy(index)]
@@ -34,6 +34,7 @@ def recognise():
             learned_words=WORDS,
             learned_rows=ROWS,
             same_name=dict(same_name),
+            same_end=dict(same_end),
         )
 
     return of
@@ -93,3 +94,12 @@ def test_examples_can_say_that_a_name_means_something_else(recognise):
     """Where cities are GPE, LOC is another kind of place."""
     found = recognise([CITY, RIVER], [0, 1], ["GPE", "city"], {"city": ["city"]})
     assert found == {"GPE": ["city"], "city": ["river", "sea"]}
+
+
+def test_the_end_of_a_name_decides_where_the_examples_do_not(recognise):
+    """Against a class that wins far more often it does not count."""
+    ends = {"capital_city": ["city"]}
+    found = recognise([CITY, CITY], [0, 1], ["capital_city", "K1"], same_end=ends)
+    assert found == {"capital_city": ["city"]}
+    found = recognise([DISEASE, RIVER], [0, 1], ["capital_city", "K1"], same_end=ends)
+    assert found == {"capital_city": ["disease"], "K1": ["river", "sea"]}
