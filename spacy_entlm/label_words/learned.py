@@ -34,7 +34,7 @@ def recognise_classes(
     One that has its name, unless that wins far more at entities of another class. Else
     that of the highest contrast: how much more probable it is, among the backbone's, at
     entities of the class than at those of the others. Its name may end with that of one
-    ("gene_product"), which then counts more.
+    ("gene_product"), which then counts more, and it takes none that has another's name.
 
     docs (List[Doc]): Texts. classes: int64 (n_words), class of each word of an entity,
         below 0 elsewhere; other classes than `labels` come after these.
@@ -50,7 +50,10 @@ def recognise_classes(
     contrast = _contrasts(scores.softmax(1), here, len(labels))
     words = list(learned_words.values())
     named = {**same_end, **same_name}
+    others = [words.index(some) for some in same_name.values()]
     for i, label in enumerate(labels):
+        if label in same_end:
+            contrast[i, others] = -torch.inf
         if label in named:
             at = words.index(named[label])
             contrast[i, at] = contrast[i, at].clamp(min=0.0) + SAME_NAME

@@ -103,3 +103,14 @@ def test_the_end_of_a_name_decides_where_the_examples_do_not(recognise):
     assert found == {"capital_city": ["city"]}
     found = recognise([DISEASE, RIVER], [0, 1], ["capital_city", "K1"], same_end=ends)
     assert found == {"capital_city": ["disease"], "K1": ["river", "sea"]}
+
+
+def test_a_name_that_ends_alike_takes_no_class_with_the_name_of_another(recognise):
+    found = recognise(
+        [RIVER, NOTHING],
+        [0, 1],
+        ["capital_city", "river"],
+        {"river": WORDS["river"]},
+        {"capital_city": ["city"]},
+    )
+    assert found == {"river": ["river", "sea"], "capital_city": ["city"]}
