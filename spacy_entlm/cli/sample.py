@@ -86,10 +86,14 @@ def sample_cli(
 
 
 def _long_enough(docs: List[Doc], min_words: int) -> List[Doc]:
-    """RAISES (DataError): If none is."""
+    """RAISES (DataError): If none is, or none with an entity of some class."""
     kept = [doc for doc in docs if len(doc) >= min_words]
     if not kept:
         raise DataError(f"no sentence has {min_words} words: lower --min-words")
+    labels, left = ({e.label_ for doc in x for e in doc.ents} for x in (docs, kept))
+    if lost := sorted(labels - left):
+        what = f"no sentence of {min_words} words has {', '.join(lost)}"
+        raise DataError(f"{what}: lower --min-words")
     return kept
 
 

@@ -119,6 +119,8 @@ def search_cli(
     count = partial(count_with, chosen, backbone) if engine == RAY else None
     searching = (reader, docs, settings, lm_top_k, count)
     found, report = _search(*searching) if lacks_words else ({}, {})
+    if lacks_words and not own_words:
+        _check_found(found, report)
     searched: LabelWords = {}
 
     def take_searched(labels: List[str]) -> LabelWords:
@@ -189,10 +191,13 @@ def _search(
         data, lm = (search.fold_counts(x, reader.fold_word) for x in (data, lm))
     found = search.search_label_words(data, lm, settings, get_pieces=pieces)
     report = make_report(found, settings, data, lm)
+    return found, report
+
+
+def _check_found(found: Dict[str, search.ClassSearch], report: Dict[str, Any]) -> None:
     if not any(entry.chosen for entry in found.values()):
         reasons = "; ".join(f"{label}: {report[label]['advice']}" for label in found)
         raise LabelWordError(f"Found no label word for any class. {reasons}")
-    return found, report
 
 
 def _lines(classes: Dict[str, Any], top_k: int) -> List[str]:

@@ -12,7 +12,7 @@ from .tags import MISSING_FORMS, check_label, is_certain_tag
 
 CONLL, JSONL, INLINE = "conll", "jsonl", "inline"
 # Also vowel signs and the like, which are no letters, but no address of a link.
-LABEL = r"[^\W\d_](?:[\w-]|[^\x00-\x7f\s])*"
+LABEL = r"[^\W\d_](?:[\w-]|[^\x00-\x7f\s\w])*"
 INLINE_MARKUP = re.compile(rf"\[([^\[\]]+)\]\(({LABEL})\)")
 # The spans of a text: Prodigy's and ours, spaCy's, doccano's.
 SPAN_KEYS = ("spans", "entities", "label", "labels")

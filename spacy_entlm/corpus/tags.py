@@ -22,7 +22,7 @@ Entity = tuple[int, int, str]
 _PREFIXED = re.compile(r"([BILUES])-(\S.*)", re.DOTALL)
 # One letter and a separator: meant as a prefix, but none that we know.
 _OTHER_PREFIX = re.compile(r"[A-Z][-_:/]|[bi][-_:/]")
-_BARE_LABEL = re.compile(r"[^\W\d_](?:[\w\-./&+]|[^\x00-\x7f\s])*")
+_BARE_LABEL = re.compile(r"[^\W\d_](?:[\w\-./&+]|[^\x00-\x7f\s\w])*")
 _PREFIX_ONLY = re.compile(r"[BILUES]-")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 # BIOES names the end and the single word otherwise than BILUO.

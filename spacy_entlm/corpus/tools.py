@@ -1,6 +1,7 @@
 """Tasks of Label Studio and records of Argilla: JSON lists of texts with spans."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Optional
 
@@ -31,13 +32,17 @@ def parse_json(
         kind = type(entries).__name__
         raise DataError(f"a JSON {kind} where a list is needed: {_FORM}", path=path)
     records = []
+    question = _span_question(entries)
     for number, entry in enumerate(entries, 1):
         with located(path, what=f"entry {number}: "):
             if not isinstance(entry, dict) or not {"data", "fields"} & entry.keys():
                 raise ValueError(f'no "data" and no "fields" in {entry!r:.60}: {_FORM}')
             is_task = "data" in entry
             text = _text(_part(entry, "data" if is_task else "fields", dict))
-            spans = _task_spans(entry, report) if is_task else _record_spans(entry)
+            if is_task:
+                spans = _task_spans(entry, report)
+            else:
+                spans = _record_spans(entry, question)
             if spans is None:
                 report.skipped[NOT_ACCEPTED] += 1
                 continue
@@ -72,11 +77,25 @@ def _task_spans(task: Dict[str, Any], report: CorpusReport) -> Optional[List[Any
     return spans
 
 
-def _record_spans(record: Dict[str, Any]) -> Optional[List[Any]]:
-    # Other questions have answers, too, which may be empty.
-    questions = map(_first_spans, _part(record, "responses", dict).values())
-    found = [spans for spans in questions if spans is not None]
-    return max(found, key=bool, default=None)
+def _span_question(records: List[Any]) -> Optional[str]:
+    """The first question of Argilla's that has spans for an answer. Others have some,
+    too, and an empty list says nothing of its kind."""
+    for record in records:
+        with suppress(ValueError, AttributeError):  # which the reading tells later
+            for name, answers in _part(record, "responses", dict).items():
+                if _first_spans(answers):
+                    return str(name)
+    return None
+
+
+def _record_spans(
+    record: Dict[str, Any], question: Optional[str]
+) -> Optional[List[Any]]:
+    """question: The one that asks for spans; None: the first that may do so."""
+    responses = _part(record, "responses", dict)
+    asked = responses if question is None else {question: responses.get(question)}
+    found = (_first_spans(answers) for answers in asked.values())
+    return next((spans for spans in found if spans is not None), None)
 
 
 def _first_spans(answers: Any) -> Optional[List[Any]]:

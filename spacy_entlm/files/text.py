@@ -44,6 +44,8 @@ def find_part(folder: Path, stem: str, extensions: Iterable[str]) -> Optional[Pa
         for path in sorted(folder.glob(f"{glob.escape(stem)}.*"))
         if path.name[stem_length:].lower() in endings and path.is_file()
     ]
+    # "train.txt" beside "train.TXT" is the one that is written as we do.
+    found = [x for x in found if x.name[stem_length:] in endings] or found
     if len(found) > 1:
         listed = ", ".join(path.name for path in found)
         problem = f"has several files for one part ({listed}): keep one of them"

@@ -1,6 +1,7 @@
 """Lexicon files of any supported form to entries."""
 
 import csv
+import re
 import sys
 from itertools import chain, islice
 from pathlib import Path
@@ -30,6 +31,9 @@ _DIALECTS = {CSV: {}, TSV: {"delimiter": "\t", "quoting": csv.QUOTE_NONE}}
 _COLUMNS = ["name", "label", "weight", "source"]
 _THREE_COLUMNS = ["name", "label", "source"]
 _SYNONYMS = {"type": "label"}
+_DECIMAL_COMMA = re.compile(r"^\s*(\d+),(\d+)\s*$")
+# As many lines tell what divides columns.
+_N_LINES_SEEN = 20
 # Keys of spaCy's token patterns that say nothing but the word.
 _WORD_KEYS = frozenset({"ORTH", "TEXT", "LOWER"})
 # As many of the file's types as an error about the label map lists.
@@ -92,11 +96,12 @@ def _parse_columns(
     lines: Iterable[Line], path: Path, dialect: dict[str, Any]
 ) -> Iterator[Row]:
     lines = iter(lines)
-    first = list(islice(lines, 1))
+    head = list(islice(lines, _N_LINES_SEEN))
     # Where a comma is the decimal sign, tables are written with semicolons.
-    if dialect == _DIALECTS[CSV] and any(";" in x and "," not in x for _, x in first):
+    has_semicolons = dialect == _DIALECTS[CSV] and _is_table(";", head)
+    if has_semicolons:
         dialect = {"delimiter": ";"}
-    whole = (line + "\n" for _, line in chain(first, lines))
+    whole = (line + "\n" for _, line in chain(head, lines))
     reader = csv.reader(whole, strict=True, **dialect)
     rows = (cells for cells in reader if any(map(str.strip, cells)))
     header: list[str] = []
@@ -108,6 +113,8 @@ def _parse_columns(
             if "name" in names and len({*names} & {*_COLUMNS}) > 1:
                 header = names
             else:
+                if has_semicolons:
+                    cells = [_DECIMAL_COMMA.sub(r"\1.\2", cell) for cell in cells]
                 with located(path, reader.line_num):
                     values = _name_cells(cells, header)
                 yield reader.line_num, values
@@ -117,6 +124,15 @@ def _parse_columns(
             path=path,
             line=reader.line_num,
         ) from error
+
+
+def _is_table(delimiter: str, lines: list[Line]) -> bool:
+    """Whether each line has as many delimiters, two columns at least, and more of them
+    than commas: "Jones; Smith" is a name."""
+    filled = [line for _, line in lines if line.strip()]
+    counts = {line.count(delimiter) for line in filled}
+    commas = {line.count(",") for line in filled}
+    return len(filled) > 1 and len(counts) == 1 and min(counts) > max(commas)
 
 
 def _name_cells(cells: list[str], header: list[str]) -> dict[str, Any]:

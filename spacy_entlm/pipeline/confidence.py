@@ -65,9 +65,11 @@ def _scored(doc: Doc, key: str) -> Iterator[Tuple[Place, float]]:
     scores = None if group is None else group.attrs.get("scores")
     if scores is None:
         return
-    places = group.attrs.get("places")
-    # In files they are lists.
-    yield from zip(map(tuple, places or map(_place, group)), scores)
+    # In files they are lists. A group that was changed by hand has others.
+    noted = [tuple(place) for place in group.attrs.get("places", ())]
+    if [place[-1] for place in noted] != [span.label_ for span in group]:
+        noted = list(map(_place, group))
+    yield from zip(noted, scores)
 
 
 def _place(span: Span) -> Place:

@@ -22,6 +22,7 @@ from .examples import (
     annotated_before,
     count_entities,
     entity_labels,
+    plain_label_words,
     search_in_examples,
     wanted_labels,
     warn_of_unknown_labels,
@@ -170,14 +171,15 @@ class EntLMNER(MaskedLMNER):
         """
         validate_get_examples(get_examples, "EntLMNER.initialize")
         added = {} if self.is_initialized else self.label_data
-        wanted = wanted_labels(get_examples, labels, label_words, added)
+        counts = count_entities(get_examples())
+        given = plain_label_words(label_words, labels or counts)
+        wanted = wanted_labels(counts, labels, given, added)
         if not wanted:
             raise LabelWordError(
                 f"[{self.name}] There is no class to learn: no example has an entity, "
                 f"and neither labels nor label words are given."
             )
-        counts = count_entities(get_examples())
-        warn_of_unknown_labels(self.name, label_words or {}, counts, labels or added)
+        warn_of_unknown_labels(self.name, given, counts, labels or added)
         path = None if label_rows is None else Path(label_rows)
         learned = read_recommended(self.label_model.backbone)
         with self._initializing(nlp):

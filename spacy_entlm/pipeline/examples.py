@@ -59,22 +59,31 @@ def entity_labels(examples: Iterable[Example]) -> List[str]:
     return list(count_entities(examples))
 
 
+def plain_label_words(
+    label_words: Optional[LabelWords], labels: Iterable[str]
+) -> LabelWords:
+    """A label-word map whose keys are classes and no tags ("I-PER").
+
+    labels (Iterable[str]): The classes, of which one may be called "B-CELL".
+    RAISES (LabelWordError): If this is no label-word map.
+    """
+    words = label_words or {}
+    return check_label_words(words, tags=not {*words} & {*labels})
+
+
 def wanted_labels(
-    get_examples: Callable[[], Iterable[Example]],
+    found: Iterable[str],
     labels: Optional[Union[LabelWords, Sequence[str]]],
-    label_words: Optional[LabelWords],
+    words: LabelWords,
     added: LabelWords,
 ) -> LabelWords:
     """The classes of a component, with their label words or none yet.
 
     labels (Optional): All classes, or their label-word map. Without it the classes are
-        those `added` with `add_label`, those of `label_words` and of the examples.
+        those `added` with `add_label`, those of `words`, and those `found` in the
+        examples.
     RAISES (LabelWordError): If a map is no label-word map.
     """
-    found = labels or entity_labels(get_examples())
-    # A class may be called "B-CELL": keys that are classes are not taken for tags.
-    tags = not any(key in found for key in label_words or {})
-    words = check_label_words(label_words or {}, tags=tags)
     if isinstance(labels, dict):
         words = {**check_label_words(labels, tags=False), **words}
     if labels:

@@ -19,14 +19,18 @@ def suit_optimizer(
 
     backbone (str): As the component's setting `name`.
     part (float): Of the rate that suits it; the rate is constant.
-    is_trained (bool): Whether to replace one that was made for a whole training, too.
+    is_trained (bool): Whether to replace one that was made for a whole training, too,
+        if its rate was not chosen.
     """
     training = nlp.config["training"]
     optimizer = training.get("optimizer") or {}
     default = nlp.default_config["training"]["optimizer"]
-    is_noted = optimizer.keys() == {"@optimizers", "learn_rate"}  # by an earlier call
     rate = optimizer.get("learn_rate")
-    is_over = is_trained and isinstance(rate, dict) and rate["@schedules"] == WHOLE
+    schedule = rate if isinstance(rate, dict) else {}
+    # By an earlier call.
+    is_noted = optimizer.keys() == {"@optimizers", "learn_rate"} and not schedule
+    is_suited = schedule.get("@schedules") == WHOLE and not schedule.get("initial_rate")
+    is_over = is_trained and is_suited
     is_ours = optimizer.get("@optimizers") == OURS and (is_noted or is_over)
     if optimizer not in ({}, default) and not is_ours:
         return

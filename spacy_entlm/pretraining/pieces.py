@@ -57,7 +57,8 @@ class Pieces:
 
     train (ndarray): uint16 or int32, the training part, each line followed by the
         piece that ends a text. held_out (List[str]): Lines of the other part.
-    sizes (Dict[str, int]): Lines and characters of both, and unknown pieces.
+    sizes (Dict[str, int]): Lines and characters of both, unknown pieces, and lines of
+        these alone, which are left out.
     """
 
     train: np.ndarray
@@ -76,7 +77,7 @@ def split_text(lines: Iterable[str], masked_lm: MaskedLM, *, held_out: float) ->
     dtype = np.uint16 if len(tokenizer) <= 1 << 16 else np.int32
     special = set(tokenizer.all_special_ids)
     parts, kept = [np.zeros(0, dtype)], []
-    sizes = dict.fromkeys(("lines", "characters", "unknown"), 0)
+    sizes = dict.fromkeys(("lines", "characters", "unknown", "unknown_lines"), 0)
     n_kept, iterator = 0, iter(lines)
     while batch := list(islice(iterator, BATCH_LINES)):
         training = []
@@ -84,6 +85,7 @@ def split_text(lines: Iterable[str], masked_lm: MaskedLM, *, held_out: float) ->
         for line, ids in zip(batch, found):
             # Some letters are none, or unknown, to a tokenizer.
             is_said = not special.issuperset(ids)
+            sizes["unknown_lines"] += not is_said
             if is_said and hash_share(line) >= held_out:
                 training.append([*ids, *end])
                 sizes["characters"] += len(line)

@@ -211,3 +211,14 @@ def test_real_corpus_is_sampled_exactly(sample, seed):
         "ORG": 5,
         "PER": 5,
     }
+
+
+@pytest.mark.parametrize("shots", [1, "all"])
+def test_a_class_that_only_short_sentences_have_is_named(sample, shots):
+    Path("few.txt").write_text("[a](PER) x y [b](LOC)\n" * 3 + "[Acme](ORG)\n")
+    Path("few").mkdir()
+    sample("few.txt", "few/train.spacy", "--shots", "all")
+    result = sample("few", "out", "--shots", shots, "--min-words", 3)
+    assert result.exit_code == 1
+    assert "no sentence of 3 words has ORG: lower --min-words" in result.stderr
+    assert not Path("out").exists()

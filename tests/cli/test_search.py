@@ -381,3 +381,11 @@ def test_prototypes_are_rows_beside_words_by_data(search, bert):
     result = search("--method", "prototype")
     assert result.exit_code == 1
     assert "needs --backbone" in result.stderr
+
+
+def test_of_two_names_of_one_class_the_other_is_left_to_the_component(search, lm):
+    """Where the text has no word for one of them alone."""
+    source = write_text("place", "LOC", names=["Rome"])
+    result = search("--backbone", lm, "--method", "data", source=source)
+    assert result.exit_code == 0, result.stderr
+    assert read() == {"place": OWN["LOC"], "LOC": []}

@@ -73,8 +73,11 @@ def test_results_that_are_no_spans_are_counted(read):
 def test_an_empty_answer_to_another_question_hides_no_spans(read):
     topics = {"topics": [{"value": []}]}
     responses = {**topics, "spans": [{"value": SPANS}], "more": [{"value": SPANS[:1]}]}
-    docs, _ = read("a.json", json.dumps([record(responses), record(topics)]))
+    empty = {**topics, "spans": [{"value": []}]}
+    content = [record(responses), record(empty), record(topics)]
+    docs, report = read("a.json", json.dumps(content))
     assert list(map(len, map(entities, docs))) == [2, 0]
+    assert sum(report.skipped.values()) == 1
 
 
 def test_records_of_argilla_are_read(read):
@@ -133,3 +136,14 @@ def test_what_is_written_for_a_tool_is_read_when_it_was_answered(read):
     other["responses"] = {"spans": [{"value": other["suggestions"]["spans"]["value"]}]}
     docs, _ = read("a.json", json.dumps([made, other]))
     assert [entities(x) for x in docs] == [entities(doc)] * 2
+
+
+def test_one_question_is_taken_for_all_records(read):
+    """An empty answer to it is a text without entities, whatever another one says."""
+    other = {"events": [{"value": SPANS[:1]}]}
+    records = [
+        record({"names": [{"value": SPANS}], **other}),
+        record({"names": [{"value": []}], **other}),
+    ]
+    docs, _ = read("a.json", json.dumps(records))
+    assert list(map(len, map(entities, docs))) == [2, 0]

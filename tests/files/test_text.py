@@ -63,7 +63,9 @@ def test_part_of_a_folder_is_found_by_its_whole_name(tmp_path):
     found = find_part(tmp_path, "unlabeled", extensions)
     assert found == tmp_path / "unlabeled.TXT.gz"
     (tmp_path / "unlabeled.jsonl").write_text("x")
-    with pytest.raises(DataError, match=r"unlabeled.TXT.gz, unlabeled.jsonl"):
+    assert find_part(tmp_path, "unlabeled", extensions) == tmp_path / "unlabeled.jsonl"
+    (tmp_path / "unlabeled.txt").write_text("x")
+    with pytest.raises(DataError, match=r"unlabeled.jsonl, unlabeled.txt"):
         find_part(tmp_path, "unlabeled", extensions)
 
 

@@ -74,6 +74,27 @@ def test_every_form_gives_the_same_entries(write, name, content):
     assert report.problems() == []
 
 
+@pytest.mark.parametrize(
+    "content, names",
+    [
+        ("AT&amp;T,ORG\nLima,LOC\n", ["AT&amp;T", "Lima"]),
+        ("Foo; Bar\nBaz\n", ["Foo; Bar", "Baz"]),
+        ("AT&T; Inc\n", ["AT&T; Inc"]),
+        ("Li; Bo,PER\nLi; Al,PER\n", ["Li; Bo", "Li; Al"]),
+    ],
+)
+def test_a_name_may_hold_a_semicolon(write, content, names):
+    entries, _ = read_lexicon(write("a.csv", content), label="ORG")
+    assert [entry.name for entry in entries] == names
+
+
+def test_a_comma_is_the_decimal_sign_where_semicolons_divide(write):
+    for header in ("", "name;label;weight\n"):
+        path = write("a.csv", f"{header}Lima;LOC;0,5\nBo;PER;2\n")
+        entries, _ = read_lexicon(path)
+        assert entries == [Entry("Lima", "LOC", 0.5), Entry("Bo", "PER", 2.0)]
+
+
 def test_plain_list_takes_the_label_given(write):
     path = write("a.txt", "Ann\n\n  Bo Li  \n")
     entries, _ = read_lexicon(path, label="PER")

@@ -3,7 +3,7 @@
 import pytest
 import spacy
 import torch
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
 from thinc.api import Adam
 
@@ -168,3 +168,15 @@ def test_confidences_stay_where_a_later_component_merges_words(trained):
     assert scored_entities(again) == known
     again.ents = []
     assert [span.text for span in found_spans(again)] == ["Anna Smith", "Berlin"]
+
+
+def test_a_group_that_was_changed_by_hand_is_what_it_holds(trained):
+    with trained.select_pipes(enable=[NAME]):
+        doc = trained(TEXT)
+    group, doc.ents = doc.spans[NAME], []
+    first, second = group
+    doc.spans[NAME] = SpanGroup(doc, spans=[second], attrs={**group.attrs})
+    assert found_spans(doc) == [second]
+    renamed = Span(doc, first.start, first.end, label="PERSON")
+    doc.spans[NAME] = SpanGroup(doc, spans=[renamed, second], attrs={**group.attrs})
+    assert found_spans(doc) == [renamed, second]

@@ -5,7 +5,9 @@ import logging
 import pytest
 
 
-@pytest.mark.parametrize("label, is_told", [("PERS", True), ("PER", False)])
+@pytest.mark.parametrize(
+    "label, is_told", [("PERS", True), ("PER", False), ("I-PER", False)]
+)
 def test_a_misspelled_class_of_label_words_is_told_when_a_training_begins(
     blank_nlp, bert, make_examples, caplog, label, is_told
 ):

@@ -161,6 +161,18 @@ def test_an_optimizer_that_was_chosen_stays(bert, blank_nlp, annotated):
     assert float(nlp.resume_training().learn_rate) == 0.003
 
 
+def test_a_rate_that_was_chosen_stays(bert, blank_nlp, annotated):
+    nlp = blank_nlp(bert)
+    schedule = {"@schedules": "spacy-entlm.decay_to_zero.v1", "max_steps": 9}
+    chosen = {
+        "@optimizers": "spacy-entlm.Adam.v1",
+        "learn_rate": {**schedule, "initial_rate": 1e-5},
+    }
+    nlp.config["training"]["optimizer"] = chosen
+    spacy_entlm.train(nlp, annotated, epochs=1)
+    assert nlp.config["training"]["optimizer"] == chosen
+
+
 def test_that_of_another_trained_component_stays(bert, blank_nlp, annotated):
     nlp = blank_nlp(bert)
     default = dict(nlp.config["training"]["optimizer"])

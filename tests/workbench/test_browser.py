@@ -193,9 +193,15 @@ def test_mark_by_keyboard_and_undo(page):
     assert call(page, "GET", "texts/2")["marks"] == [[0, 1, 1]]
 
 
+def test_a_key_without_a_word_marks_nothing(page):
+    page.keyboard.press("1")
+    page.get_by_text("Choose words first").wait_for()
+
+
 def test_keyboard_stays_where_it_was_after_an_undo(page):
     show(page, 2)
-    for key in (*["ArrowRight"] * 3, "1"):  # the first word has the focus
+    page.locator(".word").first.focus()
+    for key in (*["ArrowRight"] * 3, "1"):
         page.keyboard.press(key)
     saved(page, 2, [[3, 4, 1]])
     page.keyboard.press("u")
@@ -279,7 +285,8 @@ def test_touch_taps_extend(browser, address):
     page.locator(".word").nth(3).tap()
     page.locator(".word").nth(3).tap()  # not this one
     page.locator(".word").nth(0).tap()
-    page.locator(".word").nth(1).tap()
+    page.locator(".word").nth(2).tap()
+    page.locator(".word").nth(1).tap()  # shorter
     page.get_by_role("button", name="PER").tap()
     saved(page, 1, [[0, 2, 1]])
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -79,11 +79,12 @@ function refresh() {
   if (text) showMarks(at("text"), marks, guesses, selection, classMap());
 }
 
-/** Show a text. @param {any} next */
-function show(next) {
+/** Show a text. @param {any} next @param {boolean} isAsked whether the person asked for it */
+function show(next, isAsked = true) {
   const isSame = text !== null && next !== null && text.id === next.id;
   const { activeElement } = document;
-  const hasFocus = activeElement === document.body || at("text").contains(activeElement);
+  const isFree = isAsked && activeElement === document.body;
+  const hasFocus = isFree || at("text").contains(activeElement);
   text = next;
   selection = null;
   if (text === null) {
@@ -97,8 +98,8 @@ function show(next) {
   at("kind").textContent = kindOf(text);
   showWords(at("text"), text.words);
   refresh();
-  setFocused(isSame ? focused : 0);
-  if (hasFocus) focusWord(focused);
+  const word = setFocused(isSame ? focused : 0);
+  if (hasFocus) word?.focus({ preventScroll: !isAsked });
 }
 
 /** @param {any} shown */
@@ -207,12 +208,15 @@ function listenToPointers() {
     event.preventDefault();
     const touched = event.pointerType === "touch" && selection !== null;
     const extends_ = event.shiftKey || (touched && !markAt(marks, word));
-    if (!extends_) anchor = word;
-    isDragging = true;
     const own = markAt(marks, word);
-    focusWord(word);
     const { start, end } = selection || { start: 0, end: 0 };
-    if (touched && start <= word && word < end) letGo();
+    // Again at what ends it, or at a mark, lets go; within, it becomes shorter.
+    const isEnd = word === (anchor === start ? end - 1 : start);
+    const letsGo = touched && start <= word && word < end && (own || isEnd);
+    if (!extends_) anchor = word;
+    isDragging = !letsGo;
+    focusWord(word);
+    if (letsGo) letGo();
     else if (own && !extends_) select(own[0], own[1] - 1);
     else select(anchor, word);
     place.setPointerCapture(event.pointerId);
@@ -342,8 +346,8 @@ async function poll() {
     // What the new model proposes is shown where nothing was marked yet.
     const isUntouched = () => text && !text.version && selection === null;
     if ((await look()) && isUntouched()) {
-      show(await call("GET", `next`));
-    } else if (text === null) show(await call("GET", "next"));
+      show(await call("GET", `next`), false);
+    } else if (text === null) show(await call("GET", "next"), false);
   });
   setTimeout(poll, state && state.running ? BUSY : CALM);
 }
