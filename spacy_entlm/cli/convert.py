@@ -13,12 +13,13 @@ from ..files.errors import DataError
 from ..files.file import check_extension, check_output, write_file
 from ..files.folder import check_folder, check_output_folder, write_folder
 from ..files.json_lines import dump_json
-from ..files.text import find_part
+from ..files.text import find_forms, find_part
 from ._options import FORMAT, LANG, OUT, OVERWRITE, arg, command, opt
 from ._util import echo, load_docs
 
 # Beside these, a data folder may hold samples that are given, {K}shot/{split}.*.
-PARTS = ("train", "dev", "test", "distant")
+PARTS = ("train", "dev", "test")
+DISTANT = "distant"
 SAMPLES = re.compile(r"(\d+|all)shot")
 # What later steps of the project cannot see in the parts.
 NAMES_FILE, BACKBONE_FILE = "data.json", "backbone.json"
@@ -111,4 +112,10 @@ def _find_parts(data: Path) -> Dict[str, Path]:
         # A note beside the samples is none.
         names += [f"{folder.name}/{x}" for x in sorted(stems) if x.isdecimal()]
     found = {name: find_part(data, name, EXTENSIONS) for name in names}
+    # Published as one text in several forms: nothing is measured on it.
+    forms = find_forms(data, DISTANT, EXTENSIONS)
+    if len(forms) > 1:
+        others = ", ".join(path.name for path in forms[1:])
+        echo(f"{data}: {forms[0].name} is read, not {others}")
+    found[DISTANT] = forms[0] if forms else None
     return {name: path for name, path in found.items() if path is not None}

@@ -7,7 +7,7 @@ import re
 import zlib
 from io import TextIOWrapper
 from pathlib import Path
-from typing import IO, Any, Dict, Iterable, Iterator, Optional, Tuple
+from typing import IO, Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from .errors import DataError
 
@@ -37,7 +37,18 @@ def find_part(folder: Path, stem: str, extensions: Iterable[str]) -> Optional[Pa
     extensions (Iterable[str]): Those that are read; each may be packed, too.
     RAISES (DataError): If there are several.
     """
-    endings = {f"{ext}{pack}" for ext in extensions for pack in ("", *PACKED)}
+    found = find_forms(folder, stem, extensions)
+    if len(found) > 1:
+        listed = ", ".join(path.name for path in found)
+        problem = f"has several files for one part ({listed}): keep one of them"
+        raise DataError(problem, path=folder)
+    return found[0] if found else None
+
+
+def find_forms(folder: Path, stem: str, extensions: Iterable[str]) -> List[Path]:
+    """Find all files of a folder that have a name, in the order of their extensions.
+    extensions (Iterable[str]): As of `find_part`."""
+    endings = [f"{ext}{pack}" for ext in extensions for pack in ("", *PACKED)]
     stem_length = len(Path(stem).name)
     found = [
         path
@@ -46,11 +57,7 @@ def find_part(folder: Path, stem: str, extensions: Iterable[str]) -> Optional[Pa
     ]
     # "train.txt" beside "train.TXT" is the one that is written as we do.
     found = [x for x in found if x.name[stem_length:] in endings] or found
-    if len(found) > 1:
-        listed = ", ".join(path.name for path in found)
-        problem = f"has several files for one part ({listed}): keep one of them"
-        raise DataError(problem, path=folder)
-    return found[0] if found else None
+    return sorted(found, key=lambda x: endings.index(x.name[stem_length:].lower()))
 
 
 def check_file(path: Path) -> None:

@@ -239,6 +239,18 @@ def test_what_a_folder_lacks_or_has_twice_is_one_line(convert, data):
     assert not Path("out").exists()
 
 
+def test_of_distant_text_in_several_forms_one_is_read(convert, data):
+    folder = Path(data(train=ANN, test=ANN))
+    (folder / "distant.txt").write_text(CONLL)
+    words = '{"text": ["Lima"], "label": ["B-LOC"]}'
+    (folder / "distant.jsonl").write_text(words)
+    result = convert(folder, "out")
+    assert result.exit_code == 0
+    assert "distant.jsonl is read, not distant.txt" in result.stdout
+    (doc,) = read_docbin("out/distant.spacy")
+    assert [(ent.text, ent.label_) for ent in doc.ents] == [("Lima", "LOC")]
+
+
 @pytest.mark.parametrize("command", ["convert", "sample"])
 def test_help_shows_an_example(command):
     result = CliRunner().invoke(entlm_cli, [command, "--help"])

@@ -65,7 +65,7 @@ def test_part_of_a_folder_is_found_by_its_whole_name(tmp_path):
     (tmp_path / "unlabeled.jsonl").write_text("x")
     assert find_part(tmp_path, "unlabeled", extensions) == tmp_path / "unlabeled.jsonl"
     (tmp_path / "unlabeled.txt").write_text("x")
-    with pytest.raises(DataError, match=r"unlabeled.jsonl, unlabeled.txt"):
+    with pytest.raises(DataError, match=r"unlabeled.txt, unlabeled.jsonl"):
         find_part(tmp_path, "unlabeled", extensions)
 
 
