@@ -13,15 +13,13 @@ from ...files.errors import DataError
 from ..base import Alphabet
 from ..network import EntLMNetwork
 from .graph import EXTERNAL, Graph
-from .int8_rows import Int8Rows
 from .network import INPUTS, MASK, OUTPUT, OnnxNetwork
 from .quantize import quantized, quantized_rows
-from .scores import ArrayRows
+from .rows import ArrayRows, Vocabulary
+from .steps import OPSET, summing_graph
 from .unmasked import without_mask
 
 FLOAT32, INT8 = FORMATS = ("float32", "int8")
-# The newest that PyTorch's exporter without other packages writes completely.
-OPSET = 18
 AXES = {0: "window", 1: "piece"}
 DYNAMIC = dict(zip((*INPUTS, OUTPUT), (AXES, AXES, {0: "word"}, {0: "word"})))
 # Of features of the same pieces in float32, by PyTorch and by ONNX Runtime.
@@ -65,12 +63,13 @@ def export_network(
     weight = vocabulary.weight.detach()
     is_tied = embeddings.data_ptr() == weight.data_ptr()
     rows = _arrays(vocabulary.weight, vocabulary.bias)
+    summing = Graph(summing_graph(rows.weight.shape[1]))
     traced = _encoder(network, embeddings)
     exported = OnnxNetwork(
         Graph(without_mask(traced, MASK)),
         alphabet,
         dict(network.label_words),
-        rows,
+        Vocabulary(rows.weight, rows.bias, summing),
         _arrays(labels.weight, labels.bias),
         rows.weight if is_tied else embeddings.numpy(),
     )
@@ -80,10 +79,11 @@ def export_network(
         exported = replace(exported, encoder=Graph(traced))
         _check(network, exported)
     if format == INT8:
+        in_int8 = Graph(quantized_rows(rows))
         exported = replace(
             exported,
             encoder=Graph(quantized(exported.encoder.content)),
-            vocabulary=Int8Rows(rows.weight, rows.bias, Graph(quantized_rows(rows))),
+            vocabulary=replace(exported.vocabulary, int8=in_int8),
             format=format,
         )
     if EXTERNAL in exported.encoder.content:

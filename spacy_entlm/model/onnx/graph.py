@@ -1,8 +1,8 @@
 """A graph of ONNX: its file, and how it runs in this process and its forks."""
 
 import hashlib
-import logging
 import os
+import warnings
 from pathlib import Path
 from typing import Any, Dict, List, Sequence
 
@@ -20,7 +20,6 @@ MISSING = (
     "This pipeline was exported for ONNX Runtime, which is not installed: "
     "pip install 'spacy-entlm[onnx]'"
 )
-logger = logging.getLogger("spacy.entlm")
 
 
 class Graph:
@@ -128,8 +127,9 @@ def _providers(available: Sequence[str]) -> List[Any]:
     if ops.device_type != "gpu":
         return [CPU]
     if CUDA not in available:
+        # For each graph: said once, by Python's own filter of warnings.
         problem = "An exported pipeline runs on the CPU: onnxruntime-gpu is missing"
-        logger.warning(problem)
+        warnings.warn(problem, UserWarning, stacklevel=2)
         return [CPU]
     return [(CUDA, {"device_id": ops.xp.cuda.Device().id}), CPU]
 

@@ -2,7 +2,7 @@
 
 The first graph is the encoder and the head of the masked LM without the matrices of the
 vocabulary, which lie once in a file of rows: input embeddings, output matrix and label
-rows. What comes out of it is scored in numpy, and in int8 by a second graph first.
+rows. What comes out of it is scored against these; others sum up the vocabulary's.
 """
 
 from dataclasses import dataclass
@@ -18,14 +18,13 @@ from ...files.text import read_bytes
 from ...label_words.words import LabelWords, read_label_words
 from ..base import Alphabet
 from .graph import Graph
-from .int8_rows import Int8Rows
-from .scores import ArrayRows
+from .rows import EXACT_FILE, INT8_FILE, ArrayRows, Vocabulary
 
-ENCODER_FILE, VOCABULARY_FILE = "encoder.onnx", "vocabulary.onnx"
+ENCODER_FILE = "encoder.onnx"
 ROWS_FILE = "rows.safetensors"
 LABEL_WORDS_FILE, TOKENIZER_FILE = "label_words.json", "tokenizer.json"
 FACTS_FILE = "export.json"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 # Of the rows: the output matrix, the label rows, and where they are others than the
 # output matrix the input embeddings. Biases may lack in the first.
 VOCABULARY, LABELS, EMBEDDINGS, BIASES = "vocabulary", "labels", "embeddings", "_biases"
@@ -47,7 +46,7 @@ class OnnxNetwork:
     encoder: Graph
     alphabet: Alphabet
     label_words: LabelWords
-    vocabulary: ArrayRows
+    vocabulary: Vocabulary
     label_rows: ArrayRows
     embeddings: numpy.ndarray
     format: str = "float32"
@@ -59,10 +58,7 @@ class OnnxNetwork:
     @property
     def graphs(self) -> Dict[str, Graph]:
         """By the names of their files."""
-        graphs = {ENCODER_FILE: self.encoder}
-        if isinstance(self.vocabulary, Int8Rows):
-            graphs[VOCABULARY_FILE] = self.vocabulary.graph
-        return graphs
+        return {ENCODER_FILE: self.encoder, **self.vocabulary.graphs}
 
     def read(
         self, ids: numpy.ndarray, mask: numpy.ndarray, positions: numpy.ndarray
@@ -113,11 +109,9 @@ class OnnxNetwork:
         arrays = load_arrays(path)
         _check_rows(path, arrays, len(words))
         graphs = {n: Graph.load(folder / n, h) for n, h in facts["sha256"].items()}
-        vocabulary = ArrayRows(arrays[VOCABULARY], arrays.get(VOCABULARY + BIASES))
-        if VOCABULARY_FILE in graphs:
-            graph = graphs[VOCABULARY_FILE]
-            vocabulary = Int8Rows(vocabulary.weight, vocabulary.bias, graph)
-            vocabulary.check(folder / VOCABULARY_FILE)
+        rows = arrays[VOCABULARY], arrays.get(VOCABULARY + BIASES)
+        vocabulary = Vocabulary(*rows, graphs[EXACT_FILE], graphs.get(INT8_FILE))
+        vocabulary.check(folder)
         network = cls(
             graphs[ENCODER_FILE],
             _read_alphabet(folder / TOKENIZER_FILE, facts, len(vocabulary)),
@@ -149,7 +143,7 @@ def _read_facts(path: Path) -> Dict[str, Any]:
         not lists
         or not (unknown is None or _are_ids([unknown]))
         or not all(isinstance(facts.get(key), kind) for key, kind in wanted.items())
-        or not {ENCODER_FILE} <= set(facts["sha256"]) <= {ENCODER_FILE, VOCABULARY_FILE}
+        or set(facts["sha256"]) - {INT8_FILE} != {ENCODER_FILE, EXACT_FILE}
     ):
         raise DataError("is not what an export writes: export again", path=path)
     return facts

@@ -1,13 +1,13 @@
-"""What `model/label_scores.py` computes, in numpy."""
+"""What `model/label_scores.py` computes, in arrays."""
 
 import math
-from dataclasses import dataclass
-from typing import NamedTuple, Optional, Tuple
+from typing import NamedTuple, Optional
 
 import numpy
 
 from ...decoding.types import NO_LABEL
-from ..types import BLOCK_WORDS, CPU_CHUNK_ROWS, MARGIN
+from ..types import BLOCK_WORDS, MARGIN
+from .rows import ArrayRows, Vocabulary
 
 
 class ArrayScores(NamedTuple):
@@ -19,61 +19,12 @@ class ArrayScores(NamedTuple):
     word_prob: Optional[numpy.ndarray]
 
 
-@dataclass
-class ArrayRows:
-    """Rows of an output matrix.
-    weight: float32 (n_rows, width); bias: float32 (n_rows) or None."""
-
-    weight: numpy.ndarray
-    bias: Optional[numpy.ndarray]
-
-    def __len__(self) -> int:
-        return len(self.weight)
-
-    def __getitem__(self, some: slice) -> "ArrayRows":
-        bias = None if self.bias is None else self.bias[some]
-        return ArrayRows(self.weight[some], bias)
-
-    def scores(self, features: numpy.ndarray) -> numpy.ndarray:
-        """(n, width) -> (n, n_rows)."""
-        scores = features @ self.weight.T
-        if self.bias is not None:
-            scores += self.bias
-        return scores
-
-    def scores_of(self, features: numpy.ndarray, ids: numpy.ndarray) -> numpy.ndarray:
-        """(n), the score of one row each. features: (n, width); ids: int64 (n)."""
-        own = numpy.einsum("ij,ij->i", features, self.weight[ids])
-        return own if self.bias is None else own + self.bias[ids]
-
-    def summarise(
-        self, features: numpy.ndarray, rivals: numpy.ndarray
-    ) -> Tuple[numpy.ndarray, numpy.ndarray]:
-        """The scores of all rows, without ever holding them.
-
-        features: float32 (n, width).
-        rivals: float32 (n), scores that the highest is compared with.
-        RETURNS: float32 (n), the highest score; float32 (n), log of the sum of
-            exp(score).
-        """
-        top = numpy.full(len(features), -numpy.inf, dtype="float32")
-        total = numpy.zeros_like(top)
-        for start in range(0, len(self), CPU_CHUNK_ROWS):
-            scores = self[start : start + CPU_CHUNK_ROWS].scores(features)
-            higher = numpy.maximum(top, scores.max(axis=1))
-            scores -= higher[:, None]
-            part = numpy.exp(scores, out=scores).sum(axis=1)
-            total = total * numpy.exp(top - higher) + part
-            top = higher
-        return top, top + numpy.log(total)
-
-
 def score_words(
     features: numpy.ndarray,
     piece_ids: numpy.ndarray,
     words: numpy.ndarray,
     n_words: int,
-    vocabulary: ArrayRows,
+    vocabulary: Vocabulary,
     labels: ArrayRows,
     *,
     label_bias: float = 0.0,
@@ -113,7 +64,7 @@ def _score_block(
     features: numpy.ndarray,
     label: numpy.ndarray,
     words: numpy.ndarray,
-    vocabulary: ArrayRows,
+    vocabulary: Vocabulary,
 ) -> None:
     top_class = label.argmax(axis=1)
     top = label.max(axis=1)

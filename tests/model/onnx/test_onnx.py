@@ -11,6 +11,7 @@ import onnxruntime
 import pytest
 import spacy
 import torch
+from scipy.special import logsumexp
 from spacy.util import load_model_from_config
 
 import spacy_entlm
@@ -18,13 +19,20 @@ from spacy_entlm.decoding.io import IODecoder
 from spacy_entlm.label_words.rows import Rows
 from spacy_entlm.model.label_scores import score_words as score_tensors
 from spacy_entlm.model.onnx.graph import Graph
-from spacy_entlm.model.onnx.int8_rows import CLOSE, Int8Rows
 from spacy_entlm.model.onnx.quantize import quantized, quantized_rows
-from spacy_entlm.model.onnx.scores import ArrayRows, score_words
+from spacy_entlm.model.onnx.rows import CLOSE, ArrayRows, Vocabulary
+from spacy_entlm.model.onnx.scores import score_words
+from spacy_entlm.model.onnx.steps import summing_graph
 
 NAME = "entlm_ner"
 VITERBI = {"@misc": "spacy-entlm.viterbi_decoder.v1"}
 MORE_TEXTS = ["", " ", "\n\n", "Peter", "Rome , Rome and Rome"]
+
+
+def vocabulary_of(rows, in_int8=False):
+    int8 = Graph(quantized_rows(rows)) if in_int8 else None
+    exact = Graph(summing_graph(rows.weight.shape[1]))
+    return Vocabulary(rows.weight, rows.bias, exact, int8)
 
 
 def found_in(nlp, texts, **settings):
@@ -108,7 +116,8 @@ def test_scores_of_arrays_are_those_of_tensors(need_probs, biases, n_labels):
     features = rng.normal(size=(600, 8)).astype("float32")
     ids, words = rng.integers(0, 3000, 600), rng.permutation(700)[:600]
     settings = {"label_bias": 1.5, "need_probs": need_probs, "probability_floor": 1e-4}
-    found = score_words(features, ids, words, 700, vocabulary, labels, **settings)
+    rows_of_both = vocabulary_of(vocabulary), labels
+    found = score_words(features, ids, words, 700, *rows_of_both, **settings)
     arrays = [torch.from_numpy(array) for array in (features, ids, words)]
     tensors = (as_tensors(vocabulary), as_tensors(labels))
     expected = score_tensors(*arrays, 700, *tensors, **settings)
@@ -120,22 +129,29 @@ def test_scores_of_arrays_are_those_of_tensors(need_probs, biases, n_labels):
 
 @pytest.mark.parametrize("biases", [False, True])
 @pytest.mark.parametrize("n_rows", [1, 5000])
-def test_scores_in_int8_are_near_and_close_calls_exact(biases, n_rows):
+def test_scores_are_summed_up_and_in_int8_close_calls_are_exact(biases, n_rows):
     rng = numpy.random.default_rng(1)
     bias = rng.normal(size=n_rows).astype("float32") if biases else None
     rows = ArrayRows(rng.normal(size=(n_rows, 32)).astype("float32"), bias)
-    in_int8 = Int8Rows(rows.weight, rows.bias, Graph(quantized_rows(rows)))
     features = rng.normal(size=(300, 32)).astype("float32")
     features[7] = 0
-    top_of = rows.scores(features).max(axis=1)
-    top, total = rows.summarise(features, top_of)
-    far = in_int8.summarise(features, top_of + 10)
-    for exact, near in zip((top, total), far):
-        assert 0 < numpy.abs(exact - near).max() < CLOSE
-    for exact, found in zip((top, total), in_int8.summarise(features, top_of)):
-        assert numpy.allclose(exact, found, rtol=0, atol=1e-5)
-    nothing = in_int8.summarise(features[:0], top_of[:0])
-    assert [len(each) for each in nothing] == [0, 0]
+    scores = rows.scores(features.astype("float64"))
+    expected = scores.max(axis=1), logsumexp(scores, axis=1)
+    exact, in_int8 = (vocabulary_of(rows, is_int8) for is_int8 in (False, True))
+    rivals = expected[0].astype("float32")
+    for wanted, one, other, far in zip(
+        expected,
+        exact.summarise(features, rivals + 10),
+        in_int8.summarise(features, rivals),
+        in_int8.summarise(features, rivals + 10),
+    ):
+        assert one.dtype == other.dtype == far.dtype == numpy.float32
+        assert numpy.allclose(wanted, one, rtol=0, atol=1e-5)
+        assert numpy.allclose(wanted, other, rtol=0, atol=1e-5)
+        assert 0 < numpy.abs(wanted - far).max() < CLOSE
+    for each in (exact, in_int8):
+        nothing = each.summarise(features[:0], rivals[:0])
+        assert [len(part) for part in nothing] == [0, 0]
 
 
 @pytest.mark.parametrize("n_rows, width", [(1, 3), (700, 33), (3000, 256)])
@@ -209,6 +225,7 @@ def test_no_weights_of_pytorch_are_inside(exported_folder):
         "label_words.json",
         "rows.safetensors",
         "tokenizer.json",
+        "vocabulary.onnx",
     }
 
 

@@ -13,7 +13,7 @@ from spacy.training import Example
 
 import spacy_entlm
 from spacy_entlm.model.onnx.quantize import quantized_rows
-from spacy_entlm.model.onnx.scores import ArrayRows
+from spacy_entlm.model.onnx.rows import ArrayRows
 
 NAME = "entlm_ner"
 ONLY_PREDICTS = "An exported pipeline only predicts"
@@ -78,7 +78,7 @@ def test_truncated_graph(folder, model, size):
 @pytest.mark.parametrize("n_rows", [1, 50])
 def test_int8_graph_of_other_rows(exported_folder_of, tmp_path, n_rows):
     folder = shutil.copytree(exported_folder_of("bert", "int8"), tmp_path / "pipeline")
-    path = folder / NAME / "model" / "vocabulary.onnx"
+    path = folder / NAME / "model" / "vocabulary_int8.onnx"
     path.write_bytes(quantized_rows(ArrayRows(numpy.ones((n_rows, 8), "f4"), None)))
     refused(folder, "damaged, or of another export")
     note_hash(path.parent, path.name)
@@ -112,6 +112,7 @@ def test_graph_that_names_another_file(folder, model):
         "label_words.json",
         "rows.safetensors",
         "tokenizer.json",
+        "vocabulary.onnx",
     ],
 )
 def test_missing_and_broken_files(folder, model, name):
