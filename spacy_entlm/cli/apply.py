@@ -27,7 +27,7 @@ def apply_cli(
     out: str = arg("OUT", "Folder, or s3://..."),
     form: str = opt("jsonl", "Of the output: jsonl, parquet, spacy"),
     threshold: Optional[float] = opt(None, "Drop entities of less confidence"),
-    batch_size: int = opt(256, "Texts at once", min=1),
+    batch_size: int = opt(1000, "Texts at once", min=1),
     shard_bytes: int = opt(1_000_000, "Of IN in a shard", min=1),
     engine: str = ENGINE,
     workers: Optional[int] = WORKERS,

@@ -63,7 +63,7 @@ def _measure(pipeline: Path, test: Path, format: str) -> Dict[str, Any]:
     nlp = spacy.load(pipeline)
     gold, _ = read_docs(test, nlp, format=format)
     start = time.perf_counter()
-    docs = nlp.pipe((unannotated(doc) for doc in gold), batch_size=256)
+    docs = nlp.pipe(unannotated(doc) for doc in gold)
     predicted = list(progress_bar(docs))
     seconds = time.perf_counter() - start
     examples = [Example(*pair) for pair in zip(predicted, gold)]

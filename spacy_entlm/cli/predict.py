@@ -36,7 +36,7 @@ def predict_cli(
     in_: Path = arg("IN", _IN),
     out: Path = arg("OUT", ".jsonl, .spacy, or .html for a page to look at"),
     threshold: Optional[float] = opt(None, "Drop entities of less confidence"),
-    batch_size: int = opt(256, "Texts at once", min=1),
+    batch_size: int = opt(1000, "Texts at once", min=1),
     resume: bool = flag("--resume", "Go on where a run ended (.jsonl)"),
     overwrite: bool = flag("--overwrite", "Replace OUT, or an unfinished run"),
     gpu_id: int = GPU_ID,

@@ -97,7 +97,8 @@ def search_cli(
     rows_path = output_path.with_suffix(ROWS_SUFFIX)
     outputs = [output_path, report_path(output_path), rows_path]
     check_outputs(outputs, [annotated_path], overwrite)
-    words = None if data is None else _words_at_hand(data, annotated_path)
+    brought = read_recommended(backbone).label_words if own and backbone else {}
+    words = None if data is None else _words_at_hand(data, annotated_path, brought)
     if words is not None:
         _write(output_path, overwrite, words)
         return
@@ -105,7 +106,6 @@ def search_cli(
     if not corpus.entities:
         raise DataError("no entity in it: annotate it first", path=annotated_path)
     setup_gpu(gpu_id, silent=True)
-    brought = read_recommended(backbone).label_words if own and backbone else {}
     wanted: LabelWords = {label: [] for label in corpus.entities}
     own_words = match_class_names(wanted, brought)
     # PLACE and LOCATION do not share theirs.
@@ -157,14 +157,20 @@ def search_cli(
     )
 
 
-def _words_at_hand(data: Path, annotated: Path) -> Optional[LabelWords]:
+def _words_at_hand(
+    data: Path, annotated: Path, brought: LabelWords
+) -> Optional[LabelWords]:
     """Words of the data, or none where no text is annotated. None: search."""
     check_folder(data)
     check_file(annotated)
     given = data / LABEL_WORDS_FILE
     if given.exists():
+        words = read_label_words(given, tags=False)
         echo(f"Label words from {given}")
-        return read_label_words(given, tags=False)
+        if known := ", ".join(match_class_names(words, brought)):
+            own = f"The backbone has words of its own for {known}, which mostly find"
+            echo(f"{own} more: without {LABEL_WORDS_FILE} these are taken")
+        return words
     if annotated.stat().st_size:
         return None
     echo("Label words will be the backbone's, or taken from the examples")

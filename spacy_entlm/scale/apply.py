@@ -24,7 +24,7 @@ def apply_sharded(
     out: str,
     *,
     form: str = FORMS[0],
-    batch_size: int = 256,
+    batch_size: int = 1000,
     shard_bytes: int = 1_000_000,
     engine: Engine = Engine(),
     overwrite: bool = False,

@@ -309,6 +309,10 @@ def test_given_words_are_taken(search, lm):
     result = search("--backbone", lm, "--data", "data")
     assert read() == {"PER": ["mary"], "X": []}
     assert "Label words from data/label_words.json" in result.stdout
+    assert "words of its own for PER, which" in result.stdout
+    result = search("--backbone", lm, "--data", "data", "--no-own")
+    assert read() == {"PER": ["mary"], "X": []}
+    assert "words of its own" not in result.stdout
     Path("data/label_words.json").write_text('{"B-CELL": ["lymphocyte"]}')
     search(
         "--backbone", lm, "--data", "data"

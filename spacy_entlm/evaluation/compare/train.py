@@ -22,7 +22,6 @@ from .external import run_external
 
 # Distributions whose versions a record names.
 DISTRIBUTIONS = ("spacy-entlm", "spacy", "thinc", "torch", "transformers")
-PREDICT_BATCH = 256
 DIGITS = 3
 
 Docs = List[Doc]
@@ -57,7 +56,7 @@ def run_job(job: Job, reader: DatasetReader) -> List[Record]:
             _adopt(cell, nlp, pipe, trained, examples)
         start = time.perf_counter()
         copies = (unannotated(doc, nlp.vocab) for doc in gold)
-        predicted = list(nlp.pipe(copies, batch_size=PREDICT_BATCH))
+        predicted = list(nlp.pipe(copies))
         times = seconds_train, time.perf_counter() - start
         words = pipe.label_data if cell.method.label_words else None
         record = _record(cell, examples, gold, predicted, times)

@@ -24,7 +24,6 @@ from ..compare.data import hash_files, hash_value
 from ..scoring import entity_spans
 from .result import Outcome
 
-PREDICT_BATCH = 256
 READER = "spacy.Corpus.v1"
 # What a run replaces, so that it says nothing about what is learned. What is held out
 # is no business of the training: it never looks at its score.
@@ -92,7 +91,7 @@ class Trainer:
             silence = io.StringIO()
             nlp, _ = train_nlp(nlp, stdout=silence, stderr=silence)
         bare = (unannotated(doc, nlp.vocab) for doc in test)
-        found = [entity_spans(doc) for doc in nlp.pipe(bare, batch_size=PREDICT_BATCH)]
+        found = [entity_spans(doc) for doc in nlp.pipe(bare)]
         pipes: Any = [nlp.get_pipe(name) for name in entlm_names(nlp)]
         words = {x: list(ws) for pipe in pipes for x, ws in pipe.label_data.items()}
         # Models hold each other: without this their weights would add up for a while.
