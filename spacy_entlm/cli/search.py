@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 from spacy.cli._util import setup_gpu
 from spacy.tokens import Doc
 
+from ..backbones.errors import BackboneError
 from ..backbones.names import ENTLM_MINI
 from ..backbones.recommended import LABEL_WORDS_FILE, read_recommended
 from ..evaluation.label_words.report import make_report, report_path
@@ -97,8 +98,8 @@ def search_cli(
     rows_path = output_path.with_suffix(ROWS_SUFFIX)
     outputs = [output_path, report_path(output_path), rows_path]
     check_outputs(outputs, [annotated_path], overwrite)
-    brought = read_recommended(backbone).label_words if own and backbone else {}
-    words = None if data is None else _words_at_hand(data, annotated_path, brought)
+    its_own = backbone if own else None
+    words = None if data is None else _words_at_hand(data, annotated_path, its_own)
     if words is not None:
         _write(output_path, overwrite, words)
         return
@@ -106,6 +107,7 @@ def search_cli(
     if not corpus.entities:
         raise DataError("no entity in it: annotate it first", path=annotated_path)
     setup_gpu(gpu_id, silent=True)
+    brought = _words_of(its_own)
     wanted: LabelWords = {label: [] for label in corpus.entities}
     own_words = match_class_names(wanted, brought)
     # PLACE and LOCATION do not share theirs.
@@ -157,8 +159,12 @@ def search_cli(
     )
 
 
+def _words_of(backbone: Optional[str]) -> LabelWords:
+    return read_recommended(backbone).label_words if backbone else {}
+
+
 def _words_at_hand(
-    data: Path, annotated: Path, brought: LabelWords
+    data: Path, annotated: Path, backbone: Optional[str]
 ) -> Optional[LabelWords]:
     """Words of the data, or none where no text is annotated. None: search."""
     check_folder(data)
@@ -167,14 +173,25 @@ def _words_at_hand(
     if given.exists():
         words = read_label_words(given, tags=False)
         echo(f"Label words from {given}")
-        if known := ", ".join(match_class_names(words, brought)):
-            own = f"The backbone has words of its own for {known}, which mostly find"
-            echo(f"{own} more: without {LABEL_WORDS_FILE} these are taken")
+        _tell_of_others(words, backbone)
         return words
     if annotated.stat().st_size:
         return None
     echo("Label words will be the backbone's, or taken from the examples")
     return {}
+
+
+def _tell_of_others(given: LabelWords, backbone: Optional[str]) -> None:
+    """Say for which classes with given words the backbone has others."""
+    try:
+        own = match_class_names(given, _words_of(backbone))
+    except BackboneError:
+        return  # which is told where it is needed
+    known = [label for label in own if given[label] and given[label] != own[label]]
+    if known:
+        names = ", ".join(known[:MAX_SHOWN]) + ", ..." * (len(known) > MAX_SHOWN)
+        own_words = f"The backbone has words of its own for {names}"
+        echo(f"{own_words}, which may find more: leave {LABEL_WORDS_FILE} out to try")
 
 
 def _search(

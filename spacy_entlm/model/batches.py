@@ -1,9 +1,10 @@
-"""Windows -> batches: windows of like length together, so that little is padded."""
+"""Docs -> groups, windows -> batches: of like length, so that little is padded."""
 
 from dataclasses import dataclass
-from typing import Iterator, Optional, Tuple
+from typing import Iterable, Iterator, List, Optional, Tuple
 
 import numpy
+from spacy.tokens import Doc
 
 from .types import NONE
 from .windows import Windows
@@ -24,6 +25,23 @@ class Batch:
     rows: numpy.ndarray
     words: numpy.ndarray
     word_positions: numpy.ndarray
+
+
+def doc_groups(
+    docs: Iterable[Doc], most_words: int, most_docs: Optional[int] = None
+) -> Iterator[List[Doc]]:
+    """Group Docs in their order: a group ends with its last Doc, or the one with which
+    it has `most_words` or more."""
+    group: List[Doc] = []
+    n_words = 0
+    for doc in docs:
+        group.append(doc)
+        n_words += len(doc)
+        if n_words >= most_words or len(group) == most_docs:
+            yield group
+            group, n_words = [], 0
+    if group:
+        yield group
 
 
 def iter_batches(

@@ -2,7 +2,6 @@
 
 import contextlib
 from functools import partial
-from itertools import accumulate, groupby
 from pathlib import Path
 from typing import (
     Any,
@@ -35,6 +34,7 @@ from ..files.folder import pack_folder, read_folder, unpack_folder, write_folder
 from ..files.text import read_bytes
 from ..label_words.words import LabelWords, check_label_words, read_label_words
 from ..model.base import LabelModel, PieceModel, get_label_model
+from ..model.batches import doc_groups
 from ..model.types import PieceFeatures, PieceGradient
 from .calibration import UNCHANGED, Calibration, read_calibration
 from .confidence import scored_group
@@ -153,11 +153,8 @@ class MaskedLMNER(TrainablePipe):
     def predict(self, docs: Iterable[Doc]) -> List[DocEntities]:
         """Find the entities of Docs, one result each; they are not changed.
         RAISES (ValueError): If the component was neither trained nor loaded."""
-        docs = list(docs)
-        starts = accumulate(map(len, docs), initial=0)
         found: List[DocEntities] = []
-        for _, pairs in groupby(zip(docs, starts), lambda pair: pair[1] // MOST_WORDS):
-            group = [doc for doc, _ in pairs]
+        for group in doc_groups(docs, MOST_WORDS):
             found += self.decoder(self.score_words(group), group)
         return found
 
@@ -181,12 +178,12 @@ class MaskedLMNER(TrainablePipe):
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Annotate a stream of Docs, in its order.
 
-        batch_size (int): How many Docs are taken together. Windows of like length are
-            read together within them, so that many make a better batch.
+        batch_size (int): How many Docs are taken together, of long ones fewer. Windows
+            of like length are read together within them.
         YIELDS (Doc): The Docs. Of a batch that fails, the error handler gets those that
             fail alone.
         """
-        for docs in util.minibatch(stream, size=batch_size):
+        for docs in doc_groups(stream, MOST_WORDS, batch_size):
             try:
                 self.set_annotations(docs, self.predict(docs))
                 done: Iterable[Doc] = docs

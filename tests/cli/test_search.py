@@ -309,10 +309,15 @@ def test_given_words_are_taken(search, lm):
     result = search("--backbone", lm, "--data", "data")
     assert read() == {"PER": ["mary"], "X": []}
     assert "Label words from data/label_words.json" in result.stdout
-    assert "words of its own for PER, which" in result.stdout
+    assert "words of its own for PER, which may find more" in result.stdout
     result = search("--backbone", lm, "--data", "data", "--no-own")
     assert read() == {"PER": ["mary"], "X": []}
     assert "words of its own" not in result.stdout
+    Path("data/label_words.json").write_text('{"PER": [], "X": ["x"]}')
+    result = search("--data", "data", "--backbone", lm)
+    assert "words of its own" not in result.stdout
+    result = search("--data", "data", "--backbone", "in.conll")
+    assert result.exit_code == 0
     Path("data/label_words.json").write_text('{"B-CELL": ["lymphocyte"]}')
     search(
         "--backbone", lm, "--data", "data"

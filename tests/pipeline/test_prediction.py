@@ -40,6 +40,23 @@ def test_pipe_gives_what_call_gives(trained, texts, entities, batch_size):
         numpy.testing.assert_allclose(scores_of(batched), scores_of(single), atol=1e-4)
 
 
+def test_long_texts_are_given_before_a_batch_is_full(trained, texts, monkeypatch):
+    n_words = len(trained.make_doc(texts[0]))
+    monkeypatch.setattr("spacy_entlm.pipeline.base.MOST_WORDS", 2 * n_words)
+    taken = []
+
+    def stream():
+        for i in range(9):
+            taken.append(i)
+            yield trained.make_doc(texts[0])
+
+    pipe = trained.get_pipe(NAME)
+    docs = pipe.pipe(stream(), batch_size=100)
+    next(docs)
+    assert taken == [0, 1]
+    assert len(list(docs)) == 8
+
+
 @pytest.mark.parametrize("max_batch_pieces", [16, 64, 100_000])
 def test_predictions_do_not_depend_on_the_batches_of_pieces(
     trained_folder, trained, texts, entities, max_batch_pieces

@@ -136,7 +136,7 @@ def test_text_may_be_a_data_folder(pretrain, text, tmp_path):
     report = pretrain("out", run={"text": [data]})
     assert [file["name"] for file in report["text"]] == ["unlabeled.txt"]
     (data / "unlabeled.jsonl").write_text('{"text": "anna"}')
-    with pytest.raises(DataError, match=r"unlabeled\.jsonl, unlabeled\.txt"):
+    with pytest.raises(DataError, match=r"unlabeled\.txt, unlabeled\.jsonl"):
         pretrain("other", run={"text": [data]})
 
 

@@ -17,7 +17,7 @@ from ...files.json_lines import dump_json, read_json
 from ...files.text import read_bytes
 from ...label_words.words import LabelWords, read_label_words
 from ..base import Alphabet
-from .graph import Graph
+from .graph import Graph, tell_of_device
 from .rows import EXACT_FILE, INT8_FILE, ArrayRows, Vocabulary
 
 ENCODER_FILE = "encoder.onnx"
@@ -124,6 +124,7 @@ class OnnxNetwork:
         gives = {OUTPUT: vocabulary.weight.shape[1]}
         width = network.embeddings.shape[1]
         network.encoder.check(folder / ENCODER_FILE, INPUTS, width, gives)
+        tell_of_device()
         return network
 
 

@@ -47,6 +47,13 @@ class Steps:
             self.constant(name, numpy.array(sizes, dtype="int64"))
         return name
 
+    def lowest(self) -> str:
+        """The name of a constant, the lowest number of float32."""
+        name = f"{OURS}/lowest"
+        if self.is_new(name):
+            self.constant(name, numpy.finfo("float32").min)
+        return name
+
     def is_new(self, name: str) -> bool:
         """Whether this was not asked before."""
         is_new = name not in self._known
@@ -55,7 +62,9 @@ class Steps:
 
     def summarise(self, scores: str) -> Tuple[str, str]:
         """(n, n_rows) -> (n, 1), the highest; (n, 1), the sum of exp(score - it)."""
-        top = self.add("ReduceMax", [scores, self.sizes(-1)], f"{scores}/top")
+        highest = self.add("ReduceMax", [scores, self.sizes(-1)], f"{scores}/highest")
+        # Of rows that are all impossible, infinity less infinity is no number.
+        top = self.add("Max", [highest, self.lowest()], f"{scores}/top")
         less = self.add("Sub", [scores, top], f"{scores}/less")
         exp = self.add("Exp", [less], f"{scores}/exp")
         return top, self.add("ReduceSum", [exp, self.sizes(-1)], f"{scores}/total")

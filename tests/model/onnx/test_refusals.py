@@ -14,6 +14,7 @@ from spacy.training import Example
 import spacy_entlm
 from spacy_entlm.model.onnx.quantize import quantized_rows
 from spacy_entlm.model.onnx.rows import ArrayRows
+from spacy_entlm.model.onnx.steps import summing_graph
 
 NAME = "entlm_ner"
 ONLY_PREDICTS = "An exported pipeline only predicts"
@@ -82,6 +83,12 @@ def test_int8_graph_of_other_rows(exported_folder_of, tmp_path, n_rows):
     path.write_bytes(quantized_rows(ArrayRows(numpy.ones((n_rows, 8), "f4"), None)))
     refused(folder, "damaged, or of another export")
     note_hash(path.parent, path.name)
+    refused(folder, "does not fit the rows beside it")
+
+
+def test_sums_of_rows_of_another_width(folder, model):
+    (model / "vocabulary.onnx").write_bytes(summing_graph(8))
+    note_hash(model, "vocabulary.onnx")
     refused(folder, "does not fit the rows beside it")
 
 
