@@ -46,6 +46,8 @@ def main(
     out: Path,
     share: float = 0.5,
     below: float = 0.0,
+    keep: bool = False,
+    classes: str = "",
     overwrite: bool = False,
 ) -> None:
     """Write the mean of two models as a backbone.
@@ -56,10 +58,17 @@ def main(
     out (Path): The folder to be. share (float): Of the first model.
     below (float): Share that the mean of its kinds has in a broad class's row; if there
         is one, further broad classes are made of theirs.
+    keep (bool): The classes are those of both, and a row that only one of them has
+        stays as it is.
+    classes (str): Those whose rows change, all other rows stay as the other model has
+        them; empty: all change.
     overwrite (bool): Whether a model may be replaced.
     """
     check_model_folder(out, overwrite=overwrite)
     words = read_recommended(learned).label_words
+    known = words, read_recommended(other).label_words
+    if keep:
+        words = {**known[1], **known[0]}
     networks = []
     for name in (learned, other):
         model = build_entlm_v1(name, doc_spans)
@@ -73,6 +82,13 @@ def main(
         weights.lerp_(other_weights[key], 1 - share)
     a, b = ours.label_rows, theirs.label_rows
     both = [x.lerp(y, 1 - share) for x, y in ((a.weight, b.weight), (a.bias, b.bias))]
+    if keep:
+        changed = classes.split() or list(words)
+        for row, label in enumerate(words):
+            if label not in known[1]:
+                both[0][row], both[1][row] = a.weight[row], a.bias[row]
+            elif label not in known[0] or label not in changed:
+                both[0][row], both[1][row] = b.weight[row], b.bias[row]
     if below:
         both = [broadened(part, list(words), below) for part in both]
         words = {**words, **{label: made[0].split() for label, made in MADE_OF.items()}}
