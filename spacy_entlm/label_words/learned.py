@@ -13,8 +13,8 @@ from .words import LabelWords
 
 # Classes with a lower contrast are like none of the backbone's.
 LEAST_CONTRAST = 0.2
-# What a name that is the same, or ends so, counts beside a contrast of -1 to 1.
-SAME_NAME = 0.2
+# What a name that ends so counts beside a contrast of -1 to 1.
+SAME_END = 0.2
 
 
 @torch.no_grad()
@@ -31,10 +31,9 @@ def recognise_classes(
 ) -> LabelWords:
     """Find the class of the backbone for each class, no one for two of them.
 
-    One that has its name, unless that wins far more at entities of another class. Else
-    that of the highest contrast: how much more probable it is, among the backbone's, at
-    entities of the class than at those of the others. Its name may end with that of one
-    ("gene_product"), which then counts more, and it takes none that has another's name.
+    One that has its name. Else that of the highest contrast: how much more probable it
+    is, among the backbone's, at entities of the class than at those of the others. Its
+    name may end with that of one ("gene_product"), which then counts more.
 
     docs (List[Doc]): Texts. classes: int64 (n_words), class of each word of an entity,
         below 0 elsewhere; other classes than `labels` come after these.
@@ -49,22 +48,14 @@ def recognise_classes(
     scores = learned_rows.scores(pieces.features.cpu())
     contrast = _contrasts(scores.softmax(1), here, len(labels))
     words = list(learned_words.values())
-    named = {**same_end, **same_name}
-    others = [words.index(some) for some in same_name.values()]
-    for i, label in enumerate(labels):
-        if label in same_end:
-            contrast[i, others] = -torch.inf
-        if label in named:
-            at = words.index(named[label])
-            contrast[i, at] = contrast[i, at].clamp(min=0.0) + SAME_NAME
+    for label, some in same_end.items():
+        i, at = labels.index(label), words.index(some)
+        contrast[i, at] = contrast[i, at].clamp(min=0.0) + SAME_END
     contrast[contrast < LEAST_CONTRAST] = -torch.inf
-    first = contrast.clone()
-    for i, label in enumerate(labels):
-        if label in same_name:
-            first[i] = -torch.inf
-            at = words.index(same_name[label])
-            first[i, at] = contrast[i, at]
-    found = _match(first)
+    found: Dict[int, int] = {}
+    for label, some in same_name.items():
+        if words.index(some) not in found.values():
+            found[labels.index(label)] = words.index(some)
     contrast[list(found)] = -torch.inf
     contrast[:, list(found.values())] = -torch.inf
     found |= _match(contrast)

@@ -90,10 +90,16 @@ def test_a_name_is_enough_without_an_entity(recognise):
     assert found == {"disease": ["disease"], "K1": ["city"]}
 
 
-def test_examples_can_say_that_a_name_means_something_else(recognise):
-    """Where cities are GPE, LOC is another kind of place."""
-    found = recognise([CITY, RIVER], [0, 1], ["GPE", "city"], {"city": ["city"]})
-    assert found == {"GPE": ["city"], "city": ["river", "sea"]}
+def test_a_name_stays_with_its_class_where_examples_of_another_are_like_it(recognise):
+    """DNA is named after the protein that it makes, and protein keeps its row."""
+    found = recognise([CITY, RIVER], [0, 1], ["DNA", "city"], {"city": ["city"]})
+    assert found == {"city": ["city"]}
+
+
+def test_two_classes_of_one_name(recognise):
+    """Persons and people are PER: the first one is."""
+    same = {"city": ["city"], "town": ["city"]}
+    assert recognise([CITY, CITY], [0, 1], ["city", "town"], same) == {"city": ["city"]}
 
 
 def test_the_end_of_a_name_decides_where_the_examples_do_not(recognise):
