@@ -16,15 +16,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import (
-    DefaultDict,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    NamedTuple,
-    Set,
-)
+from typing import DefaultDict, Dict, Iterable, Iterator, List, NamedTuple, Set
 
 import typer
 
@@ -46,7 +38,8 @@ ORDER = ("cell", "disease", "organ", "symptom", "species", "drug", "chemical", "
 # Classes whose names have a plural, and those of which names of one word have one.
 COUNTED = {"cell", "disease", "organ", "symptom"}
 COUNTED_WORDS = COUNTED | {"drug", "chemical"}
-CLASS_OF_IMPORT = {"UBERON": "organ", "CL": "cell", "CHEBI": "chemical"}
+CLASS_OF_ID = {"UBERON": "organ", "CL": "cell", "CHEBI": "chemical"}
+CLASS_OF_IMPORT = {"hp": "symptom", "ncbitaxon": "species", "hgnc": "gene"}
 MAPPED = ("umls", "doid", "medgen", "orphanet", "omim", "mesh", "ncit", "sctid")
 SLIMS = ("blood_and_immune", "eye", "kidney", "general_cell_types")
 DISEASES = ("doid-2018-07-05", "ncit-disease-2018-06-08", "ordo-2_6-2018-07-12")
@@ -146,10 +139,8 @@ def ontology_names(checkouts: Path, names: Names) -> Iterator[str]:
     parts = ("hp", "uberon", "cl", "chebi", "ncbitaxon", "hgnc")
     for path in [*(mondo / f"imports/{x}_import.obo" for x in parts), *slims]:
         for term in obo_terms(path.read_text("utf8")):
-            label = CLASS_OF_IMPORT.get(term.id.partition(":")[0], "")
-            label = {"hp": "symptom", "ncbitaxon": "species", "hgnc": "gene"}.get(
-                path.name.partition("_")[0], label
-            )
+            label = CLASS_OF_IMPORT.get(path.name.partition("_")[0], "")
+            label = CLASS_OF_ID.get(term.id.partition(":")[0], label)
             names[label].update(term.names)
             if label != "chemical":  # whose names most definitions hold unlisted
                 yield term.definition
