@@ -87,11 +87,16 @@ def choose_label_words(
 
 
 def match_class_names(labels: Iterable[str], words: LabelWords) -> LabelWords:
-    """The classes that a backbone has words for, with these words. Case does not
-    count, and "person" is "PER", "location" is "LOC" and so on."""
+    """The classes that a backbone has words for, with these words. Case and a plural's
+    "s" do not count, and "person" is "PER", "location" is "LOC" and so on."""
     by_name = {_plain(label): list(some) for label, some in words.items() if some}
-    known = [label for label in labels if _plain(label) in by_name]
-    return {label: by_name[_plain(label)] for label in known}
+    found: LabelWords = {}
+    for label in labels:
+        forms = [label, label[:-1]] if label[-1:].lower() == "s" else [label]
+        name = next((x for x in map(_plain, forms) if x in by_name), None)
+        if name is not None:
+            found[label] = by_name[name]
+    return found
 
 
 def _match_last_words(

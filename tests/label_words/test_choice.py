@@ -43,12 +43,24 @@ def no_names(labels):
         ("place", ["paris", "china"]),
         ("organisation", ["bbc"]),
         ("Organization", ["bbc"]),
+        ("Persons", ["john", "mary"]),
+        ("PLACES", ["paris", "china"]),
+        ("s", None),
+        ("", None),
         ("GPE", None),
         ("GENE", None),
     ],
 )
 def test_classes_are_matched_by_name(label, words):
     assert match_class_names([label], OWN).get(label) == words
+
+
+def test_a_name_that_ends_with_an_s_is_itself_first():
+    words = {"new": ["fresh"], "news": ["story"]}
+    assert match_class_names(["News", "NEW"], words) == {
+        "News": ["story"],
+        "NEW": ["fresh"],
+    }
 
 
 def test_a_class_without_own_words_is_not_known():
