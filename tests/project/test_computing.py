@@ -104,7 +104,7 @@ def checkouts(tmp_path):
 
 @pytest.fixture
 def docs(checkouts, tmp_path):
-    """What is written, of both runs, by its text."""
+    """What is written, by its text."""
     news = tmp_path / "news.txt"
     news.write_text("It was a loud day, said the dog.\n" * 20)
     out = tmp_path / "out"
