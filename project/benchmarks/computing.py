@@ -11,16 +11,14 @@ name. OUT gets 1.spacy, 2.spacy and so on, of other sentences each.
 """
 
 import csv
-import random
 import re
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import DefaultDict, Dict, Iterable, Iterator, List, NamedTuple, Set, Tuple
+from typing import DefaultDict, Dict, Iterable, Iterator, List, Set
 
 import spacy
 import typer
-from spacy.tokens import Doc, DocBin, Span
-from spacy.util import filter_spans
+from marked_texts import Marks, Text, mark, split_all, write_parts
 
 from spacy_entlm.files.json_lines import read_json
 from spacy_entlm.files.text import read_lines
@@ -54,14 +52,12 @@ PAGES = {
     "d2l": ["d2l-en/chapter*"],
     "progress": ["NLP-progress"],
 }
-MIN_CHARS, MAX_CHARS = 31, 299
 # A word alone is a name if text of this field has it so many times as often as news.
 RATIO = 4
 MIN_TOLD = 3
 
 CODE = re.compile(r"`+([^`\n]+?)`+")
 LINK = re.compile(r"!?\[([^\]\[]*)\]\(([^)\s]*)[^)]*\)")
-END = re.compile(r"(?<=[A-Za-z0-9\)%\"'][.!?])\s+(?=[A-Z\"'(])")
 NOUNS = "|".join(sorted(TOLD_BY, key=len, reverse=True))
 TOLD = re.compile(rf"(?<![\w.-])([\w.+#-]*[A-Z][\w.+#-]*) ({NOUNS})\b")
 EXTENSIONS = (
@@ -95,15 +91,6 @@ CODES = {
     "variable": r"\$?[a-z]+(?:_[a-z0-9]+)+|\$[A-Za-z]\w*|[A-Z]+(?:_[A-Z0-9]+)+",
 }
 
-Marks = List[Tuple[int, int, str]]
-
-
-class Text(NamedTuple):
-    """A text with what it says itself: begin, end, class; empty: not known."""
-
-    text: str
-    marks: Marks
-
 
 def main(
     checkouts: Path,
@@ -131,21 +118,12 @@ def main(
     told = told_names(everything, known)
     print(f"{Counter(known.values())} listed, {Counter(told.values())} told")
     matcher = LexiconMatcher(Entry(*x) for x in {**told, **known}.items())
-    out.mkdir(parents=True, exist_ok=True)
     nlp = spacy.blank("en")
-    parts: List[List[Doc]] = [[] for _ in range(runs)]
-    for name, found in sentences.items():
-        random.Random(seed).shuffle(found)
-        docs = [mark(nlp.make_doc(s.text), s.marks, matcher) for s in found]
-        chosen = [d for i, d in enumerate(docs) if d.ents or i % 10 == 0]
-        each = min(per_source, len(chosen) // runs)
-        print(f"{name}: {len(found):,} sentences, {each:,} in each file")
-        for run, part in enumerate(parts):
-            part.extend(chosen[run * each : (run + 1) * each])
-    for run, part in enumerate(parts, 1):
-        random.Random(seed).shuffle(part)
-        DocBin(docs=part).to_disk(out / f"{run}.spacy")
-        print(len(part), Counter(ent.label_ for doc in part for ent in doc.ents))
+    sources = (
+        (name, [mark(nlp.make_doc(s.text), s.marks, matcher, SHAPE) for s in found])
+        for name, found in sentences.items()
+    )
+    write_parts(sources, out, runs, {}, per_source, seed)
 
 
 def read_texts(
@@ -289,24 +267,6 @@ def class_of_code(code: str) -> str:
     return next((x for x, some in CODES.items() if re.fullmatch(some, code)), "")
 
 
-def split_all(texts: Iterable[Text]) -> List[Text]:
-    """Whole sentences, each once."""
-    found: Dict[str, Text] = {}
-    for text, marks in texts:
-        starts = [0, *(m.end() for m in END.finditer(text))]
-        for begin, end in zip(starts, [*starts[1:], len(text)]):
-            some = text[begin:end]
-            begin += len(some) - len(some.lstrip())
-            some = some.strip()
-            is_whole = some[-1:] in (".", "!", "?", ":") and some[:1].isalnum()
-            is_plain = not re.search(r"[$\\{}|]|::|\]\[|[^\x00-\u024f–—’‘“”…]", some)
-            if is_whole and is_plain and MIN_CHARS <= len(some) <= MAX_CHARS:
-                inside = [(a, b, c) for a, b, c in marks if a >= begin and b <= end]
-                moved = [(a - begin, b - begin, c) for a, b, c in inside]
-                found.setdefault(some, Text(some, moved))
-    return list(found.values())
-
-
 def list_names(
     names: Dict[str, Set[str]], ours: Iterable[str], theirs: Iterable[str]
 ) -> Dict[str, str]:
@@ -346,30 +306,6 @@ def told_names(texts: Iterable[str], known: Dict[str, str]) -> Dict[str, str]:
         if count >= MIN_TOLD and count > 0.7 * some.total() and not plain:
             found[name] = label
     return found
-
-
-def mark(doc: Doc, marks: Marks, matcher: LexiconMatcher) -> Doc:
-    """Set the entities of a Doc: what it says itself, then forms, then lists. Other
-    words with a capital, and code of no known class, stay without annotation."""
-    said = (doc.char_span(a, b, label=label) for a, b, label in marks if label)
-    shaped = (
-        doc.char_span(*m.span(), label=str(m.lastgroup))
-        for m in SHAPE.finditer(doc.text)
-    )
-    listed = (Span(doc, *match[:3]) for match in matcher.match(doc).labelled)
-    kept: List[Span] = []
-    taken: Set[int] = set()
-    for some in (said, shaped, listed):
-        spans = filter_spans(span for span in some if span is not None)
-        kept += (x for x in spans if taken.isdisjoint(range(x.start, x.end)))
-        taken.update(i for x in kept for i in range(x.start, x.end))
-    unclear = {t.i for t in doc if any(map(str.isupper, t.text)) and not t.is_stop}
-    for begin, end, _ in marks:
-        span = doc.char_span(begin, end, alignment_mode="expand")
-        unclear.update(range(span.start, span.end) if span is not None else ())
-    missing = [doc[i : i + 1] for i in sorted(unclear - taken)]
-    doc.set_ents(kept, missing=missing, default="outside")
-    return doc
 
 
 if __name__ == "__main__":

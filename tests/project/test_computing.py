@@ -1,8 +1,8 @@
 """The sentences about software, security and machine learning that the backbone was
 trained on, and what is marked in them."""
 
+import importlib
 import json
-import runpy
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,6 @@ import spacy
 from spacy.tokens import DocBin
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "project" / "benchmarks"
-SCRIPT = runpy.run_path(str(BENCHMARKS / "computing.py"))
 PAGE = """# A heading of the page that is none of its sentences.
 
 Call `open()` with *one* path, `--quiet` and [the flag](https://a.b/c) `no_wait`.
@@ -34,6 +33,14 @@ USES = (
 )
 
 
+@pytest.fixture(scope="module")
+def script():
+    """The module."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(BENCHMARKS))
+        yield importlib.import_module("computing")
+
+
 def attack_object(kind, name, ident, **more):
     reference = {"source_name": "mitre-attack", "external_id": ident}
     item = {"type": kind, "name": name, "external_references": [reference], **more}
@@ -41,7 +48,7 @@ def attack_object(kind, name, ident, **more):
 
 
 @pytest.fixture
-def checkouts(tmp_path):
+def checkouts(script, tmp_path):
     """Repositories of a sentence or two each."""
     files = {
         "cti/a/malware--1.json": attack_object("malware", "Slygrin", "S1"),
@@ -83,7 +90,7 @@ def checkouts(tmp_path):
         "CheatSheetSeries/cheatsheets/page.md": PAGE,
         "peps/peps/pep.rst": RST,
     }
-    for kind in (*SCRIPT["MALWARE"], "threat-actor"):
+    for kind in (*script.MALWARE, "threat-actor"):
         files[f"misp-galaxy/clusters/{kind}.json"] = '{"values": []}'
     files["misp-galaxy/clusters/rat.json"] = json.dumps(
         {
@@ -103,12 +110,12 @@ def checkouts(tmp_path):
 
 
 @pytest.fixture
-def docs(checkouts, tmp_path):
+def docs(script, checkouts, tmp_path):
     """What is written, by its text."""
     news = tmp_path / "news.txt"
     news.write_text("It was a loud day, said the dog.\n" * 20)
     out = tmp_path / "out"
-    SCRIPT["main"](checkouts, out, news=news, runs=1, per_source=100, seed=1)
+    script.main(checkouts, out, news=news, runs=1, per_source=100, seed=1)
     found = DocBin().from_disk(out / "1.spacy").get_docs(spacy.blank("en").vocab)
     return {doc.text: doc for doc in found}
 
@@ -156,7 +163,7 @@ def test_what_may_be_a_name_is_left_open(docs):
     assert [t.ent_iob_ for t in doc if t.text == "Foo"] == [""]
 
 
-def test_a_table_of_names_has_no_name_twice():
-    names = [name for some in SCRIPT["NAMES"].values() for name in some]
+def test_a_table_of_names_has_no_name_twice(script):
+    names = [name for some in script.NAMES.values() for name in some]
     repeated = sorted({name for name in names if names.count(name) > 1})
     assert repeated == []
