@@ -2,8 +2,9 @@
 
 import logging
 from collections import Counter
-from typing import Callable, Iterable, List, Optional
+from typing import Callable, Dict, Iterable, List, Optional
 
+from .class_names import last_part
 from .words import LabelWords
 
 logger = logging.getLogger("spacy.entlm")
@@ -64,7 +65,7 @@ def choose_label_words(
     own = match_class_names(without, backbone_words)
     others = [label for label in without if label not in own]
     if backbone_words and without:
-        alike = _match_last_words(words_of_names(others), backbone_words, own)
+        alike = _match_last_words(others, words_of_names(others), backbone_words, own)
         own = own | alike if recognise is None else recognise(without, own, alike)
     missing = [label for label in without if label not in own]
     found = search(missing) if missing else {}
@@ -100,17 +101,20 @@ def match_class_names(labels: Iterable[str], words: LabelWords) -> LabelWords:
 
 
 def _match_last_words(
-    names: LabelWords, words: LabelWords, taken: Iterable[str]
+    labels: Iterable[str], names: LabelWords, words: LabelWords, taken: Iterable[str]
 ) -> LabelWords:
     """The classes whose names end with the name of one of the backbone's, if that is
     no other class's. names: The words of their names. taken: Classes known already."""
-    last = {label: _plain(some[-1]) for label, some in names.items()}
-    counts = Counter([*last.values(), *map(_plain, taken)])
+    last: Dict[str, str] = {}
+    for label in labels:
+        ends = [last_part(label), *names.get(label, [])[-1:]]
+        last[label] = next(iter(match_class_names(ends, words)), ends[-1])
+    counts = Counter(map(_plain, [*last.values(), *taken]))
     matched = match_class_names(last.values(), words)
     return {
         label: matched[name]
         for label, name in last.items()
-        if name in matched and counts[name] == 1
+        if name in matched and counts[_plain(name)] == 1
     }
 
 

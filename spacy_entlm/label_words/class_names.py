@@ -38,13 +38,23 @@ def words_of_names(
 
     found = {}
     for label in labels:
-        parts = re.findall(r"[^\W\d_]+", CAPITAL_WITHIN.sub(" ", label))
-        words = [word for part in parts for word in _split(part.lower(), is_word)]
+        words = [word for part in _parts(label) for word in _split(part, is_word)]
         found[label] = [word for word in dict.fromkeys(words) if word not in VAGUE]
     shared = Counter(word for words in found.values() for word in words)
     for label, words in found.items():
         found[label] = [word for word in words if shared[word] == 1]
     return {label: words for label, words in found.items() if words}
+
+
+def last_part(label: str) -> str:
+    """What the name of a class ends with, vague words left out: "car" of "product-car",
+    "person" of "person-other"."""
+    return next((part for part in reversed(_parts(label)) if part not in VAGUE), "")
+
+
+def _parts(label: str) -> List[str]:
+    parts = re.findall(r"[^\W\d_]+", CAPITAL_WITHIN.sub(" ", label))
+    return [part.lower() for part in parts]
 
 
 def _split(text: str, is_word: Callable[[str], bool]) -> List[str]:
