@@ -18,10 +18,9 @@ from xml.etree import ElementTree
 import spacy
 import typer
 from marked_texts import Marks, Text, mark, split_all, write_parts
-from numbers_and_dates import find_numbers, unclear_words
+from numbers_and_dates import add_numbers
 from spacy.language import Language
 from spacy.tokens import Doc, Span
-from spacy.util import filter_spans
 
 from spacy_entlm.files.json_lines import read_json
 from spacy_entlm.lexicon.entries import Entry
@@ -195,10 +194,7 @@ def marked(nlp: Language, text: Text, matcher: LexiconMatcher) -> Doc:
     names = [Span(doc, ent.start + 1, ent.end, ent.label) for ent in titled]
     titles = [Span(doc, ent.start, ent.start + 1) for ent in titled]
     doc.set_ents(names, outside=titles, default="unmodified")
-    numbers = (span for span in find_numbers(doc) if span.label_ in SAID_WITH_NUMBERS)
-    kept = filter_spans([*doc.ents, *numbers])
-    missing = [Span(doc, i, i + 1) for i in unclear_words(doc, kept)]
-    doc.set_ents(kept, missing=missing, default="unmodified")
+    add_numbers(doc, SAID_WITH_NUMBERS)
     return doc
 
 

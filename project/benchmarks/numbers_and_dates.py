@@ -9,7 +9,7 @@ What no list can hold: the classes are those of OntoNotes that are said with num
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Iterator, List
+from typing import Container, Iterator, List
 
 import spacy
 import typer
@@ -102,12 +102,18 @@ def main(names: Path, out: Path) -> None:
     docs = list(DocBin().from_disk(names).get_docs(spacy.blank("en").vocab))
     counts: Counter[str] = Counter()
     for doc in docs:
-        kept = filter_spans([*doc.ents, *find_numbers(doc)])
-        missing = [Span(doc, i, i + 1) for i in unclear_words(doc, kept)]
-        doc.set_ents(kept, missing=missing, default="unmodified")
-        counts.update(span.label_ for span in kept if span.label_ in RULES)
+        add_numbers(doc)
+        counts.update(ent.label_ for ent in doc.ents if ent.label_ in RULES)
     DocBin(docs=docs).to_disk(out)
     print(dict(counts))
+
+
+def add_numbers(doc: Doc, labels: Container[str] = RULES) -> None:
+    """Add those of some classes where no longer entity is; others say nothing."""
+    numbers = (span for span in find_numbers(doc) if span.label_ in labels)
+    kept = filter_spans([*doc.ents, *numbers])
+    missing = [Span(doc, i, i + 1) for i in unclear_words(doc, kept)]
+    doc.set_ents(kept, missing=missing, default="unmodified")
 
 
 def find_numbers(doc: Doc) -> Iterator[Span]:
