@@ -14,6 +14,12 @@ SYNONYMS = {
     **{"person": "per", "people": "per", "location": "loc", "place": "loc"},
     **{"organization": "org", "organisation": "org", "miscellaneous": "misc"},
     "norp": "nationality",
+    **dict.fromkeys(("petitioner", "claimant", "appellant"), "plaintiff"),
+    **dict.fromkeys(("respondent", "appellee"), "defendant"),
+    **dict.fromkeys(("attorney", "counsel", "advocate"), "lawyer"),
+    **{"statute": "law", "legislation": "law", "precedent": "case"},
+    **{"business": "company", "corporation": "company", "movie": "film"},
+    **{"medication": "drug", "medicine": "drug", "theatre": "theater"},
 }
 
 # Gets classes, and the words of those that have the name of one of the backbone's, and

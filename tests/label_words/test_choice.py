@@ -63,6 +63,15 @@ def test_a_name_that_ends_with_an_s_is_itself_first():
     }
 
 
+def test_other_names_of_a_class_are_known():
+    words = {"plaintiff": ["plaintiff"], "law": ["law"], "company": ["firm"]}
+    assert match_class_names(["Petitioner", "STATUTES", "Business"], words) == {
+        "Petitioner": ["plaintiff"],
+        "STATUTES": ["law"],
+        "Business": ["firm"],
+    }
+
+
 def test_a_class_without_own_words_is_not_known():
     assert match_class_names(["PER"], {"PER": []}) == {}
 
