@@ -62,8 +62,11 @@ def main(
 
 def read_shape(field: str) -> "re.Pattern[str]":
     """The forms of a field's kinds; the first that fits counts."""
+    tables = read_json(TABLES)
+    if field not in tables:
+        raise typer.BadParameter(f"there is no {field!r}, but {', '.join(tables)}")
     forms = []
-    for label, form in read_json(TABLES)[field].items():
+    for label, form in tables[field].items():
         form = BEHIND.sub(
             lambda m: "|".join(
                 rf"(?<={title} ){WORD}(?: {WORD}){{0,2}}" for title in m[1].split("|")

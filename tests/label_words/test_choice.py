@@ -110,7 +110,7 @@ def test_a_name_that_ends_with_a_class_of_the_backbone_takes_its_words(search):
 def test_the_last_part_of_a_name_may_be_short_or_vague():
     """As those of data sets with fine classes below broad ones."""
     own = {**OWN, "car": ["car"], "god": ["god"]}
-    wanted = dict.fromkeys(("product-car", "person-other", "Other God"), [])
+    wanted = {x: [] for x in ("product-car", "person-other", "Other God")}
     assert choose_label_words(wanted, own, never, name) == {
         "product-car": ["car"],
         "person-other": ["john", "mary"],
