@@ -95,7 +95,7 @@ PATTERN = re.compile(
 
 
 def main(names: Path, out: Path) -> None:
-    """Add them to annotated texts, where no longer entity is.
+    """Add them to annotated texts, unless a longer entity is there.
 
     names (Path): Texts, .spacy. out (Path): File to write, .spacy.
     """
@@ -109,7 +109,8 @@ def main(names: Path, out: Path) -> None:
 
 
 def add_numbers(doc: Doc, labels: Container[str] = RULES) -> None:
-    """Add those of some classes where no longer entity is; others say nothing."""
+    """Add those of some classes, unless a longer entity is there; numbers of other
+    classes are left open."""
     numbers = (span for span in find_numbers(doc) if span.label_ in labels)
     kept = filter_spans([*doc.ents, *numbers])
     missing = [Span(doc, i, i + 1) for i in unclear_words(doc, kept)]

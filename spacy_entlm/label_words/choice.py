@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from typing import Callable, Dict, Iterable, List, Optional
+from typing import Callable, Iterable, List, Optional
 
 from .class_names import last_part
 from .words import LabelWords
@@ -78,7 +78,7 @@ def choose_label_words(
     # Where GPE is a class, too, LOC means something else to the user.
     taken = {word for words in (*given.values(), *found.values()) for word in words}
     clashing, used_up = [], []
-    for label in filter(own.get, wanted):
+    for label in own:  # those that have the name of one first
         if taken.isdisjoint(own[label]) and own[label] not in used_up:
             used_up.append(own[label])
         else:
@@ -95,33 +95,38 @@ def choose_label_words(
 
 def match_class_names(labels: Iterable[str], words: LabelWords) -> LabelWords:
     """The classes that a backbone has words for, with these words. Case and a plural's
-    "s" do not count, and "person" is "PER", "location" is "LOC" and so on."""
-    by_name = {_plain(label): list(some) for label, some in words.items() if some}
-    found: LabelWords = {}
+    "s" do not count, and "person" is "PER", "location" is "LOC" and so on. Those that
+    have the name of one come first."""
+    with_words = {label: list(some) for label, some in words.items() if some}
+    exact = {label.casefold(): some for label, some in with_words.items()}
+    by_name = {_plain(label): some for label, some in with_words.items()} | exact
+    labels = list(labels)
+    found = {x: exact[x.casefold()] for x in labels if x.casefold() in exact}
     for label in labels:
         forms = [label, label[:-1]] if label[-1:].lower() == "s" else [label]
-        name = next((x for x in map(_plain, forms) if x in by_name), None)
-        if name is not None:
-            found[label] = by_name[name]
+        names = [name for form in forms for name in (form.casefold(), _plain(form))]
+        known = next((name for name in names if name in by_name), None)
+        if known is not None:
+            found.setdefault(label, by_name[known])
     return found
 
 
 def _match_last_words(
-    labels: Iterable[str], names: LabelWords, words: LabelWords, taken: Iterable[str]
+    labels: Iterable[str], names: LabelWords, words: LabelWords, own: LabelWords
 ) -> LabelWords:
     """The classes whose names end with the name of one of the backbone's, if that is
-    no other class's. names: The words of their names. taken: Classes known already."""
-    last: Dict[str, str] = {}
+    no other class's. names: The words of their names. own: Classes known already, with
+    the backbone's words."""
+    matched: LabelWords = {}
     for label in labels:
-        ends = [last_part(label), *names.get(label, [])[-1:]]
-        last[label] = next(iter(match_class_names(ends, words)), ends[-1])
-    counts = Counter(map(_plain, [*last.values(), *taken]))
-    matched = match_class_names(last.values(), words)
-    return {
-        label: matched[name]
-        for label, name in last.items()
-        if name in matched and counts[_plain(name)] == 1
-    }
+        part = last_part(label)
+        ends = [part, *(x for x in names.get(label, [])[-1:] if part.endswith(x))]
+        found = match_class_names(ends, words)
+        end = next(filter(found.get, ends), None)
+        if end is not None:
+            matched[label] = found[end]
+    counts = Counter(map(tuple, [*matched.values(), *own.values()]))
+    return {label: x for label, x in matched.items() if counts[tuple(x)] == 1}
 
 
 def _plain(label: str) -> str:

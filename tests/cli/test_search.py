@@ -397,4 +397,4 @@ def test_of_two_names_of_one_class_the_other_is_left_to_the_component(search, lm
     source = write_text("place", "LOC", names=["Rome"])
     result = search("--backbone", lm, "--method", "data", source=source)
     assert result.exit_code == 0, result.stderr
-    assert read() == {"place": OWN["LOC"], "LOC": []}
+    assert read() == {"LOC": OWN["LOC"], "place": []}

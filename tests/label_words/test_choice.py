@@ -72,6 +72,19 @@ def test_other_names_of_a_class_are_known():
     }
 
 
+def test_a_name_of_its_own_comes_before_other_names():
+    words = {"law": ["law"], "statute": ["act"], "metric": ["metric"]}
+    labels = ["statutes", "LAW", "metrics", "Metric"]
+    found = match_class_names(labels, words)
+    assert found == {
+        "LAW": ["law"],
+        "Metric": ["metric"],
+        "statutes": ["act"],
+        "metrics": ["metric"],
+    }
+    assert list(found) == ["LAW", "Metric", "statutes", "metrics"]
+
+
 def test_a_class_without_own_words_is_not_known():
     assert match_class_names(["PER"], {"PER": []}) == {}
 
@@ -126,9 +139,36 @@ def test_two_classes_do_not_share_words_of_the_backbone(search, other):
 
 
 def test_two_names_of_one_class_of_the_backbone_do_not_share_its_words(search):
+    """The one that it has itself comes first, wherever it stands."""
+    search.words = {"place": ["county"]}
     chosen = choose_label_words({"place": [], "LOC": []}, OWN, search, no_names)
-    assert chosen == {"place": ["paris", "china"], "LOC": ["county"]}
-    assert search.asked == [["LOC"]]
+    assert chosen == {"place": ["county"], "LOC": ["paris", "china"]}
+    assert search.asked == [["place"]]
+
+
+def test_what_a_name_ends_with_is_no_other_class_s(search):
+    """In the plural, or by another name, either."""
+    own = {"sport": ["sport"], "law": ["law"]}
+    search.words = {"team_sport": ["team"], "criminal_law": ["crime"]}
+    wanted = {x: [] for x in ("team_sport", "sports", "criminal_law", "statute")}
+    assert choose_label_words(wanted, own, search, name) == {
+        "team_sport": ["team"],
+        "sports": ["sport"],
+        "criminal_law": ["crime"],
+        "statute": ["law"],
+    }
+
+
+def test_what_a_name_begins_with_is_not_its_end(search):
+    own = {"hotel": ["hotel"], "restaurant": ["restaurant"]}
+    wanted = {"hotel_address": [], "restaurant_address": []}
+
+    def without_shared(labels):
+        return {label: [label.split("_")[0]] for label in labels}
+
+    search.words = {label: [label] for label in wanted}
+    choose_label_words(wanted, own, search, without_shared)
+    assert search.asked == [list(wanted)]
 
 
 def test_two_classes_of_the_backbone_keep_words_that_they_have_in_common():
