@@ -1,15 +1,12 @@
 """The sentences about software, security and machine learning that the backbone was
 trained on, and what is marked in them."""
 
-import importlib
 import json
-from pathlib import Path
 
 import pytest
 import spacy
 from spacy.tokens import DocBin
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "project" / "benchmarks"
 PAGE = """# A heading of the page that is none of its sentences.
 
 Call `open()` with *one* path, `--quiet` and [the flag](https://a.b/c) `no_wait`.
@@ -34,11 +31,8 @@ USES = (
 
 
 @pytest.fixture(scope="module")
-def script():
-    """The module."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(BENCHMARKS))
-        yield importlib.import_module("computing")
+def script(import_script):
+    return import_script("computing")
 
 
 def attack_object(kind, name, ident, **more):

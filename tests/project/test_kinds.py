@@ -1,15 +1,11 @@
 """The kinds of names that the backbone learned by their forms."""
 
-import importlib
-from pathlib import Path
-
 import pytest
 import spacy
 from spacy.tokens import DocBin
 
 from spacy_entlm.lexicon.entries import Entry, write_lexicon
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "project" / "benchmarks"
 GENERAL = [
     "Colonel Ada Birch slept in the Elm Grand Hotel of Tirana on 3 May 2019.",
     "The Battle of Ashdown began behind the Oak Valley railway station in rain.",
@@ -23,11 +19,8 @@ MEDICAL = (
 
 
 @pytest.fixture(scope="module")
-def script():
-    """The module."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(BENCHMARKS))
-        yield importlib.import_module("kinds")
+def script(import_script):
+    return import_script("kinds")
 
 
 @pytest.fixture

@@ -1,14 +1,11 @@
 """The texts of courts that the backbone was trained on, and what is marked in them."""
 
-import importlib
 import json
-from pathlib import Path
 
 import pytest
 import spacy
 from spacy.tokens import DocBin
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "project" / "benchmarks"
 JUDGMENT = """<akomaNtoso xmlns="http://docs.oasis-open.org/legaldocml/ns/akn/3.0">
 <judgment><header>
 <p>Case No: <docNumber>C2/2019/24</docNumber></p>
@@ -34,11 +31,8 @@ ROWS = [
 
 
 @pytest.fixture(scope="module")
-def script():
-    """The module."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(BENCHMARKS))
-        yield importlib.import_module("law")
+def script(import_script):
+    return import_script("law")
 
 
 @pytest.fixture(scope="module")
