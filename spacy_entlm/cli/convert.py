@@ -76,7 +76,7 @@ def _convert_folder(
     overwrite: bool,
 ) -> None:
     """Write the parts that a folder of data has, and remove those that it had."""
-    parts = _find_parts(data)
+    parts = _find_parts(data, format)
     if not parts:
         text = f"has no train.* or test.* ({' '.join(EXTENSIONS)}): add it"
         raise DataError(text, path=data)
@@ -102,8 +102,9 @@ def _convert_folder(
     echo(f"Wrote {', '.join(parts)} to {out}")
 
 
-def _find_parts(data: Path) -> Dict[str, Path]:
-    """Names of the annotated parts, such as "train" or "5shot/1", and their files."""
+def _find_parts(data: Path, format: str) -> Dict[str, Path]:
+    """Names of the annotated parts, such as "train" or "5shot/1", and their files.
+    format (str): Of a text in several forms, one that may have it comes first."""
     names = list(PARTS)
     for folder in sorted(data.glob("*shot")):
         if not SAMPLES.fullmatch(folder.name):
@@ -113,7 +114,9 @@ def _find_parts(data: Path) -> Dict[str, Path]:
         names += [f"{folder.name}/{x}" for x in sorted(stems) if x.isdecimal()]
     found = {name: find_part(data, name, EXTENSIONS) for name in names}
     # Published as one text in several forms: nothing is measured on it.
-    forms = find_forms(data, DISTANT, EXTENSIONS)
+    named = format != "auto"
+    fit = [ext for ext, kind in EXTENSIONS.items() if named and kind in (format, None)]
+    forms = find_forms(data, DISTANT, dict.fromkeys([*fit, *EXTENSIONS]))
     if len(forms) > 1:
         others = ", ".join(path.name for path in forms[1:])
         echo(f"{data}: {forms[0].name} is read, not {others}")

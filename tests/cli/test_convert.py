@@ -249,6 +249,12 @@ def test_of_distant_text_in_several_forms_one_is_read(convert, data):
     assert "distant.jsonl is read, not distant.txt" in result.stdout
     (doc,) = read_docbin("out/distant.spacy")
     assert [(ent.text, ent.label_) for ent in doc.ents] == [("Lima", "LOC")]
+    # The one that may have the format that is asked for.
+    (folder / "train.txt").write_text(CONLL)
+    (folder / "test.txt").unlink()
+    result = convert(folder, "named", "--format", "conll")
+    assert result.exit_code == 0
+    assert "distant.txt is read, not distant.jsonl" in result.stdout
 
 
 @pytest.mark.parametrize("command", ["convert", "sample"])
