@@ -4,7 +4,7 @@ import logging
 from collections import Counter
 from typing import Callable, Iterable, List, Optional
 
-from .class_names import last_part
+from .class_names import is_of_names, last_part
 from .words import LabelWords
 
 logger = logging.getLogger("spacy.entlm")
@@ -68,13 +68,17 @@ def choose_label_words(
     """
     given = {label: words for label, words in wanted.items() if words}
     without = [label for label in wanted if label not in given]
-    own = match_class_names(without, backbone_words)
+    own = named = match_class_names(without, backbone_words)
     others = [label for label in without if label not in own]
     if backbone_words and without:
         alike = _match_last_words(others, words_of_names(others), backbone_words, own)
-        own = own | alike if recognise is None else recognise(without, own, alike)
+        named = own | alike
+        own = named if recognise is None else recognise(without, own, alike)
     missing = [label for label in without if label not in own]
     found = search(missing) if missing else {}
+    kept = {word for x, some in own.items() if some == named.get(x) for word in some}
+    # A film may be called "Country", and is not what a country is called for that.
+    found = {x: [w for w in some if w not in kept] or some for x, some in found.items()}
     # Where GPE is a class, too, LOC means something else to the user.
     taken = {word for words in (*given.values(), *found.values()) for word in words}
     clashing, used_up = [], []
@@ -115,8 +119,8 @@ def _match_last_words(
     labels: Iterable[str], names: LabelWords, words: LabelWords, own: LabelWords
 ) -> LabelWords:
     """The classes whose names end with the name of one of the backbone's, if that is
-    no other class's. names: The words of their names. own: Classes known already, with
-    the backbone's words."""
+    no other class's: of "movie_type" and "movie_name" that is the second. names: The
+    words of their names. own: Classes known already, with the backbone's words."""
     matched: LabelWords = {}
     for label in labels:
         part = last_part(label)
@@ -125,8 +129,16 @@ def _match_last_words(
         end = next(filter(found.get, ends), None)
         if end is not None:
             matched[label] = found[end]
-    counts = Counter(map(tuple, [*matched.values(), *own.values()]))
-    return {label: x for label, x in matched.items() if counts[tuple(x)] == 1}
+    named = {label: x for label, x in matched.items() if is_of_names(label)}
+    known = [*map(tuple, own.values())]
+    counts, of_names = (
+        Counter([*map(tuple, some.values()), *known]) for some in (matched, named)
+    )
+    return {
+        label: words
+        for label, words in matched.items()
+        if counts[tuple(words)] == 1 or (label in named and of_names[tuple(words)] == 1)
+    }
 
 
 def _plain(label: str) -> str:

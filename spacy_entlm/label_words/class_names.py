@@ -52,6 +52,11 @@ def last_part(label: str) -> str:
     return next((part for part in reversed(_parts(label)) if part not in VAGUE), "")
 
 
+def is_of_names(label: str) -> bool:
+    """Whether a class says that it is one of names: "movie_name"."""
+    return _parts(label)[-1:] in (["name"], ["names"])
+
+
 def _parts(label: str) -> List[str]:
     parts = re.findall(r"[^\W\d_]+", CAPITAL_WITHIN.sub(" ", label))
     return [part.lower() for part in parts]

@@ -189,8 +189,9 @@ class EntLMNER(MaskedLMNER):
                 return words_of_names(classes, view.word_pieces)
 
             def search(classes: List[str]) -> LabelWords:
+                pieces = view.word_pieces
                 return search_in_examples(
-                    get_examples(), classes, view.fold_word, view.word_pieces
+                    get_examples(), classes, view.fold_word, pieces, wanted
                 )
 
             def recognise(classes: List[str], *names: LabelWords) -> LabelWords:

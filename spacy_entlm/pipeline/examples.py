@@ -15,6 +15,7 @@ from ..label_words.search import (
     CONFLICT_THRESHOLD,
     DATA,
     OUTSIDE,
+    TOP_K,
     Counts,
     SearchSettings,
     count_words,
@@ -116,6 +117,7 @@ def search_in_examples(
     labels: List[str],
     fold_word: Callable[[str], str],
     get_pieces: Callable[[str], List[str]],
+    others: Iterable[str] = (),
 ) -> LabelWords:
     """Find label words of classes: the words of their names, and where these are none,
     or stand for something else in the examples, too, words of the entities: the most
@@ -125,6 +127,7 @@ def search_in_examples(
     fold_word (Callable): Gives the form in which the backbone reads a word.
     get_pieces (Callable): Gives a word's pieces in the backbone's vocabulary. Words of
         several are taken only where none of one is left.
+    others (Iterable[str]): Other classes: what two are called says nothing of either.
     RAISES (LabelWordError): If a class has no word.
     """
 
@@ -134,11 +137,13 @@ def search_in_examples(
                 continue
             yield fold_word(token.text), token.ent_type_ or OUTSIDE
 
-    counts = count_words(tagged(eg.reference) for eg in examples)
-    names = words_of_names(labels, get_pieces)
+    docs = [eg.reference for eg in examples]
+    counts = count_words(map(tagged, docs))
+    names = words_of_names(dict.fromkeys([*labels, *others]), get_pieces)
     words: LabelWords = {
         label: [word for word in names[label] if not _is_ambiguous(word, label, counts)]
-        for label in names
+        for label in labels
+        if label in names
     }
     # Few examples can be so short of words that all are ambiguous: a word that is also
     # used otherwise still says more than none.
@@ -154,6 +159,8 @@ def search_in_examples(
             single = [c.word for c in search.chosen if len(c.pieces or []) == 1]
             words[label] = single or search.words
     for label in labels:
+        if not words[label]:  # its entities are numbers, or such as "before"
+            words[label] = _any_words(docs, label, fold_word, get_pieces)
         if not words[label]:
             raise LabelWordError(
                 f"Found no label word for {label!r}: no entity of this class in the "
@@ -161,6 +168,20 @@ def search_in_examples(
                 f"label_words, or annotate an example."
             )
     return words
+
+
+def _any_words(
+    docs: Iterable[Doc],
+    label: str,
+    fold_word: Callable[[str], str],
+    get_pieces: Callable[[str], List[str]],
+) -> List[str]:
+    """The most frequent tokens of a class's entities, of one piece where there are."""
+    tokens = (token for doc in docs for token in doc)
+    counts = Counter(fold_word(t.text) for t in tokens if t.ent_type_ == label)
+    words = {word: get_pieces(word) for word, _ in counts.most_common() if word.strip()}
+    single = [word for word, pieces in words.items() if len(pieces) == 1]
+    return (single or [word for word, pieces in words.items() if pieces])[:TOP_K]
 
 
 def _is_ambiguous(word: str, label: str, counts: Counts) -> bool:

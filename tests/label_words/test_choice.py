@@ -212,13 +212,37 @@ def test_a_class_one_of_whose_own_words_is_given_to_another_is_searched(search):
     assert search.asked == [["LOC"]]
 
 
-def test_a_class_one_of_whose_own_words_is_found_for_another_is_searched(search):
-    search.words["GPE"] = ["china", "france"]
+def test_a_class_whose_own_words_are_all_that_is_found_for_another_is_searched(search):
+    search.words["GPE"] = ["china", "paris"]
     assert choose_label_words({"LOC": [], "GPE": []}, OWN, search, no_names) == {
         "LOC": ["county"],
-        "GPE": ["china", "france"],
+        "GPE": ["china", "paris"],
     }
     assert search.asked == [["GPE"], ["LOC"]]
+
+
+def test_words_of_the_backbones_classes_are_left_to_these(search):
+    """A playlist may be called "Country Classics"."""
+    own = {"country": ["country", "nation"]}
+    search.words = {"playlist": ["reggae", "classics", "country"]}
+    assert choose_label_words(
+        {"playlist": [], "country": []}, own, search, no_names
+    ) == {
+        "playlist": ["reggae", "classics"],
+        "country": ["country", "nation"],
+    }
+    assert search.words["playlist"] == ["reggae", "classics", "country"]
+
+
+def test_of_two_classes_of_one_end_that_of_names_has_it(search):
+    own = {"film": ["film"], "city": ["city"]}
+    others = ["movie_type", "cityName", "city_name"]
+    search.words = {label: [label] for label in others}
+    wanted = {label: [] for label in (*others, "movie_name")}
+    assert choose_label_words(wanted, own, search, name) == {
+        "movie_name": ["film"],
+        **search.words,
+    }
 
 
 def test_classes_keep_their_order_and_may_be_left_without_words(search):

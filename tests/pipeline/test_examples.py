@@ -23,11 +23,13 @@ def example(text):
     return Example(Doc(VOCAB, words=words), doc)
 
 
-def search(text, labels, several=()):
+def search(text, labels, several=(), others=()):
     def pieces(word):
         return [word, "##s"] if word in several else [word]
 
-    return search_in_examples([example(text)], labels, lambda word: word, pieces)
+    return search_in_examples(
+        iter([example(text)]), labels, lambda word: word, pieces, others
+    )
 
 
 def test_words_of_one_piece_are_preferred():
@@ -42,9 +44,21 @@ def test_ambiguous_words_are_taken_where_no_other_is_left():
     assert search(text, ["PER", "LOC"]) == {"PER": ["May"], "LOC": ["John"]}
 
 
+def test_numbers_and_frequent_words_are_taken_where_a_class_has_no_other():
+    text = "give/O it/O 5/NR or/O 10/NR before/REL 3/NR 5/NR"
+    assert search(text, ["NR", "REL"]) == {"NR": ["5", "10", "3"], "REL": ["before"]}
+    # Those of several pieces come last.
+    assert search("10/X 99/X", ["X"], several=["10"]) == {"X": ["99"]}
+    assert search("10/X", ["X"], several=["10"]) == {"X": ["10"]}
+
+
+def test_what_two_classes_are_called_says_nothing():
+    text = "Ritz/restaurant_type Ann/restaurant_name"
+    found = search(text, ["restaurant_type"], others=["restaurant_name"])
+    assert found == {"restaurant_type": ["Ritz"]}
+
+
 def test_class_without_a_word_is_named():
-    with pytest.raises(LabelWordError, match="no label word for 'LOC'"):
-        search("John/PER J/LOC", ["PER", "LOC"])
     with pytest.raises(LabelWordError, match="no label word for 'ORG'"):
         search("John/PER", ["PER", "ORG"])
 
