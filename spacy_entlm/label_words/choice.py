@@ -76,9 +76,11 @@ def choose_label_words(
         own = named if recognise is None else recognise(without, own, alike)
     missing = [label for label in without if label not in own]
     found = search(missing) if missing else {}
-    kept = {word for x, some in own.items() if some == named.get(x) for word in some}
-    # A film may be called "Country", and is not what a country is called for that.
-    found = {x: [w for w in some if w not in kept] or some for x, some in found.items()}
+    # A playlist may be called "Country Classics": a class's own name is no other one's.
+    names = {word for x in named if x in own for word in own[x] if word in x.casefold()}
+    found = {
+        x: [w for w in some if w not in names] or some for x, some in found.items()
+    }
     # Where GPE is a class, too, LOC means something else to the user.
     taken = {word for words in (*given.values(), *found.values()) for word in words}
     clashing, used_up = [], []

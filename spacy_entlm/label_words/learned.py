@@ -43,7 +43,8 @@ def recognise_classes(
         of one, or end with it.
     RETURNS (Dict[str, List[str]]): Words of the classes that are like one.
     """
-    pieces = reader.read_words(docs, wanted=classes >= 0)
+    # As a whole: sentences may be known only when the pipeline runs.
+    pieces = reader.read_words(docs, wanted=classes >= 0, whole=True)
     here = torch.from_numpy(classes[pieces.first_words])
     scores = learned_rows.scores(pieces.features.cpu())
     contrast = _contrasts(scores.softmax(1), here, len(labels))

@@ -24,10 +24,14 @@ class Reader(Protocol):
     device: torch.device
 
     def read_words(
-        self, docs: List[Doc], *, wanted: Optional[numpy.ndarray] = None
+        self,
+        docs: List[Doc],
+        *,
+        wanted: Optional[numpy.ndarray] = None,
+        whole: bool = False,
     ) -> Any:
         """Features of words, in no particular order: a `model.types.PieceFeatures`.
-        wanted: bool (n_words)."""
+        wanted: bool (n_words). whole: whether Docs are read as a whole."""
 
 
 def word_classes(docs: List[Doc], labels: List[int]) -> numpy.ndarray:

@@ -19,7 +19,7 @@ from thinc.api import Model
 from ..decoding.types import LabelScores
 from .batches import Batch, iter_batches
 from .types import NONE, PieceFeatures, PieceGradient
-from .windows import Layout, SpanGetter, Windows, get_windows
+from .windows import Layout, SpanGetter, Windows, doc_spans, get_windows
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -151,11 +151,12 @@ class ReadingModel(ABC):
     def joined(self, parts: List[Any]) -> Any:
         """(n, width), what `read_batch` gave, of none or of several batches."""
 
-    def windows(self, docs: List[Doc]) -> Windows:
+    def windows(self, docs: List[Doc], *, whole: bool = False) -> Windows:
         """The windows in which Docs are read. Warns of words that are cut."""
         alphabet = self.alphabet
         layout = self.layout(alphabet)
-        windows = get_windows(docs, self.config.get_spans, alphabet.tokenizer, layout)
+        get_spans = doc_spans if whole else self.config.get_spans
+        windows = get_windows(docs, get_spans, alphabet.tokenizer, layout)
         _hide_special_pieces(windows, alphabet)
         if windows.n_cut:
             # The same text each time: said once, by Python's own filter of warnings.
@@ -177,14 +178,19 @@ class ReadingModel(ABC):
         )
 
     def read_words(
-        self, docs: List[Doc], *, wanted: Optional[numpy.ndarray] = None
+        self,
+        docs: List[Doc],
+        *,
+        wanted: Optional[numpy.ndarray] = None,
+        whole: bool = False,
     ) -> PieceFeatures:
         """Features of words, those of their first pieces, without gradients.
 
         wanted: bool (n_words), words that are read; None: all. Words without a piece
             are left out.
+        whole (bool): Whether Docs are read as a whole, whatever the span getter says.
         """
-        windows = self.windows(docs)
+        windows = self.windows(docs, whole=whole)
         if wanted is not None:
             windows.word_rows[~wanted] = NONE
         limit, padding = self.batch_limits

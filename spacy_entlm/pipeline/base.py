@@ -16,10 +16,8 @@ from typing import (
     Union,
 )
 
-import numpy
 import srsly
 from spacy import util
-from spacy.attrs import ENT_IOB, ENT_TYPE
 from spacy.errors import Errors
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
@@ -38,8 +36,9 @@ from ..model.batches import doc_groups
 from ..model.types import PieceFeatures, PieceGradient
 from .calibration import UNCHANGED, Calibration, read_calibration
 from .confidence import scored_group
+from .entities import set_entities
 from .examples import word_targets
-from .optimizer import suit_optimizer
+from .optimizer import suit_optimizer, warn_of_rate
 from .requirements import add_requirement
 
 # The file of classes that there is in place of a model's, before there is one.
@@ -113,6 +112,8 @@ class MaskedLMNER(TrainablePipe):
         self._added: LabelWords = {}
         # Classes that were added to a trained component and have learned nothing yet.
         self.new_labels: Set[str] = set()
+        # Since it was made or loaded.
+        self._is_updated = False
 
     @property
     def label_model(self) -> Any:
@@ -205,9 +206,7 @@ class MaskedLMNER(TrainablePipe):
                 for start, end, label in found.spans[sure].tolist()
             ]
             if self.cfg["annotate_ents"]:
-                kept = () if self.cfg["overwrite"] else doc.ents
-                blocked = blocked_words(doc)
-                doc.set_ents(filter_spans(spans, kept, blocked), blocked=blocked)
+                set_entities(doc, spans, overwrite=self.cfg["overwrite"])
             if key is not None:
                 doc.spans[key] = scored_group(doc, key, spans, confidences[sure])
 
@@ -240,6 +239,13 @@ class MaskedLMNER(TrainablePipe):
         self.new_labels.clear()
         return self._learn_from(docs, partial(self.get_loss, examples), sgd, losses)
 
+    def finish_update(self, sgd: Optimizer) -> None:
+        """Update the parameters with the gradients that have added up."""
+        if not self._is_updated:
+            warn_of_rate(self.name, sgd, self.label_model.backbone)
+        self._is_updated = True
+        super().finish_update(sgd)
+
     def _learn_from(
         self,
         docs: List[Doc],
@@ -269,6 +275,11 @@ class MaskedLMNER(TrainablePipe):
         targets = word_targets(examples, self.labels, self.name)
         model: LabelModel = self.label_model
         return model.loss(pieces, targets)
+
+    @property
+    def is_resizable(self) -> bool:
+        """Whether classes may be added to a trained component, too."""
+        return True
 
     def _add_label(self, label: str, words: List[str], **rows: Any) -> int:
         """As the `add_label` of a component. rows: Of the model's `add_labels`."""
@@ -377,19 +388,3 @@ class MaskedLMNER(TrainablePipe):
             return self.from_disk(folder, exclude=[*exclude, *left_out])
 
         return unpack_folder(data, read)
-
-
-def blocked_words(doc: Doc) -> List[Span]:
-    """Words that are to be in no entity, as `Doc.set_ents` notes them."""
-    begins, types = doc.to_array([ENT_IOB, ENT_TYPE]).T
-    return [doc[i : i + 1] for i in numpy.flatnonzero((begins == 3) & (types == 0))]
-
-
-def filter_spans(
-    spans: List[Span], kept: Iterable[Span], blocked: Iterable[Span] = ()
-) -> List[Span]:
-    """Entities that are there, and new ones where they and blocked words leave room, in
-    order."""
-    taken = {i for ent in (*kept, *blocked) for i in range(ent.start, ent.end)}
-    free = [ent for ent in spans if taken.isdisjoint(range(ent.start, ent.end))]
-    return sorted([*kept, *free], key=lambda ent: ent.start)

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
 
 from spacy.language import Language
-from spacy.training import Example, validate_get_examples
+from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
@@ -19,7 +19,6 @@ from ..model.types import PieceFeatures, PieceGradient
 from .base import ASSIGNS, COMMON_CONFIG, MODEL_CONFIG, SCORE_WEIGHTS, MaskedLMNER
 from .calibration import UNCHANGED, Calibration
 from .examples import (
-    annotated_before,
     count_entities,
     entity_labels,
     plain_label_words,
@@ -134,6 +133,8 @@ class EntLMNER(MaskedLMNER):
         RETURNS (Dict[str, float]): The losses.
         """
         losses = {} if losses is None else losses
+        examples = list(examples)
+        validate_examples(examples, "EntLMNER.rehearse")
         docs = [eg.predicted for eg in examples]
         if self._rehearsal_model is None or not any(len(doc) for doc in docs):
             return losses
@@ -195,7 +196,7 @@ class EntLMNER(MaskedLMNER):
                 )
 
             def recognise(classes: List[str], *names: LabelWords) -> LabelWords:
-                return self._recognise(get_examples, nlp, learned, classes, *names)
+                return self._recognise(get_examples, learned, classes, *names)
 
             words = choose_label_words(
                 wanted, learned.label_words, search, name, recognise
@@ -219,7 +220,6 @@ class EntLMNER(MaskedLMNER):
     def _recognise(
         self,
         get_examples: Callable[[], Iterable[Example]],
-        nlp: Optional[Language],
         learned: Recommended,
         classes: List[str],
         same_name: LabelWords,
@@ -241,7 +241,7 @@ class EntLMNER(MaskedLMNER):
             self.vocab.strings.add(label)
         return recognise_classes(
             view,
-            annotated_before(examples, nlp, self.name),
+            [eg.predicted for eg in examples],
             word_targets(examples, labels, self.name),
             classes,
             learned_words=learned.label_words,

@@ -40,14 +40,15 @@ def untrained_before(nlp: Language, name: str) -> List[str]:
 
 def annotated_before(
     examples: Iterable[Example], nlp: Optional[Language], name: str
-) -> List[Doc]:
-    """The texts of examples, as the components before one that need no training leave
-    them: new Docs."""
+) -> List[Example]:
+    """Examples whose predicted Docs are new ones, as the components before one that
+    need no training leave them."""
+    examples = list(examples)
     docs = [eg.predicted.copy() for eg in examples]
     for other in [] if nlp is None else untrained_before(nlp, name):
         assert nlp is not None
         docs = [nlp.get_pipe(other)(doc) for doc in docs]
-    return docs
+    return [Example(doc, eg.reference) for doc, eg in zip(docs, examples)]
 
 
 def count_entities(examples: Iterable[Example]) -> Counter[str]:

@@ -1,13 +1,19 @@
 """The optimizer that the config of a pipeline names."""
 
+import logging
 from typing import Any
 
 from spacy.language import Language
+from thinc.api import Optimizer
 
 from ..backbones.learn_rate import suitable_learn_rate
 
+logger = logging.getLogger("spacy.entlm")
+
 OURS = "spacy-entlm.Adam.v1"
 WHOLE = "spacy-entlm.decay_to_zero.v1"
+# Times the rate that suits a backbone; spaCy's default is five to ten times that.
+TOO_MUCH = 4
 
 
 def suit_optimizer(
@@ -22,7 +28,7 @@ def suit_optimizer(
     is_trained (bool): Whether to replace one that was made for a whole training, too,
         if its rate was not chosen.
     """
-    training = nlp.config["training"]
+    training = nlp.config.interpolate()["training"]
     optimizer = training.get("optimizer") or {}
     default = nlp.default_config["training"]["optimizer"]
     rate = optimizer.get("learn_rate")
@@ -36,7 +42,22 @@ def suit_optimizer(
         return
     if all(_is_ours(pipe) for _, pipe in nlp.pipeline if hasattr(pipe, "update")):
         rate = part * suitable_learn_rate(backbone)
-        training["optimizer"] = {"@optimizers": OURS, "learn_rate": rate}
+        nlp.config["training"]["optimizer"] = {"@optimizers": OURS, "learn_rate": rate}
+
+
+def warn_of_rate(name: str, optimizer: Any, backbone: str) -> None:
+    """Warn of an optimizer of Thinc's, spaCy's default for instance, that makes a
+    masked LM forget what it knows. For ours a rate was chosen.
+
+    name (str): The component's. backbone (str): As its setting `name`.
+    """
+    if type(optimizer) is not Optimizer:
+        return
+    rate, suited = float(optimizer.learn_rate), suitable_learn_rate(backbone)
+    if rate > TOO_MUCH * suited:
+        text = "[%s] The learning rate is %g, where %g suits the backbone, which so "
+        text += "forgets what it knows: set [training.optimizer] as configs/entlm.cfg"
+        logger.warning(f"{text} does", name, rate, suited)
 
 
 def _is_ours(pipe: Any) -> bool:

@@ -36,8 +36,8 @@ def _calibrate(nlp: Language, name: str, examples: List[Example]) -> Calibration
     pipe: Any = nlp.get_pipe(name)
     confidences: List[float] = []
     right: List[bool] = []
-    docs = annotated_before(examples, nlp, name)
-    for eg, found in zip(examples, pipe.predict(docs)):
+    examples = annotated_before(examples, nlp, name)
+    for eg, found in zip(examples, pipe.predict([eg.predicted for eg in examples])):
         tags = aligned_tags(eg)
         for (start, end, label), sure in zip(found.spans.tolist(), found.confidences):
             if None not in tags[start:end]:  # not annotated, or of other words

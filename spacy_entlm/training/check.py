@@ -38,7 +38,7 @@ def annotating_names(nlp: Language, name: str) -> List[str]:
     """Components before one that annotate Docs while it is trained: those that the
     config names, and those that cannot be trained, such as a sentencizer."""
     before = nlp.pipe_names[: nlp.pipe_names.index(name)]
-    wanted = nlp.config["training"]["annotating_components"]
+    wanted = nlp.config.interpolate()["training"]["annotating_components"]
     wanted = {*wanted, *untrained_before(nlp, name)}
     return [other for other in before if other in wanted]
 

@@ -62,10 +62,14 @@ def build_training_logger(
 
 
 def _last_look(nlp: Language, scores: Dict[str, Any], stdout: Optional[IO]) -> None:
+    training = nlp.config.interpolate()["training"]
+    is_stream = training["max_epochs"] < 0  # it may have no end
     for name in check.entlm_names(nlp):
+        if name in training["frozen_components"]:
+            continue
         examples = islice(check.training_examples(nlp), check.EXAMPLES_CHECKED)
         check.warn_if_nothing_learned(nlp, name, examples)
-        if stdout is not None:
+        if stdout is not None and not is_stream:
             # Scores of the training examples say nothing about what is to be done.
             types = None if measures_itself(nlp) else scores.get("ents_per_type")
             lines = summary_lines(nlp, name, check.training_examples(nlp), types)

@@ -9,7 +9,7 @@ import spacy
 import srsly
 import torch
 from spacy.cli.package import package
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.training import Example
 from thinc.api import Adam, Model, with_debug
 
@@ -328,6 +328,39 @@ def test_training_goes_on_and_rehearses(nlp, pipe, factory, annotated):
         for sgd in (None, False):
             assert pipe.rehearse(examples, sgd=sgd)[pipe.name] > 0
     assert all(doc.has_annotation("ENT_IOB") for doc in nlp.pipe(["Anna", "Rome"]))
+
+
+def test_rehearsal_wants_examples(pipe, factory):
+    if factory == "entlm_ner":
+        with pytest.raises(TypeError, match="E978"):
+            pipe.rehearse(["no example"])
+
+
+def test_classes_may_be_added_to_a_trained_component(pipe):
+    assert pipe.is_resizable
+
+
+@pytest.mark.parametrize("rate, is_told", [(0.1, True), (1e-3, False)])
+def test_a_rate_that_makes_it_forget_is_told_once(
+    nlp, pipe, annotated, caplog, rate, is_told
+):
+    for _ in range(2):
+        nlp.update(examples_of(nlp, annotated), sgd=Adam(rate))
+    told = [x.message for x in caplog.records if "learning rate" in x.message]
+    assert len(told) == is_told
+    assert all("rate is 0.1, where 0.001 suits" in text for text in told)
+
+
+def test_entities_that_are_replaced_take_their_ids_with_them(pipe, annotated, entities):
+    text, gold = annotated[0]
+    for kept in (False, True):
+        pipe.cfg["overwrite"] = not kept
+        doc = Doc(pipe.vocab, words=text.split(" "))
+        doc.set_ents([Span(doc, 0, len(doc), "THEIRS", kb_id="Q9", span_id="x")])
+        doc = pipe(doc)
+        assert {(t.ent_id_, t.ent_kb_id_) for t in doc} == {("x" * kept, "Q9" * kept)}
+        if not kept:
+            assert entities(doc) == gold["entities"]
 
 
 def test_a_failed_initialisation_changes_nothing(nlp, pipe, blank, factory, texts):

@@ -21,7 +21,8 @@ def recognise():
     """Recognises classes by the features and classes of words."""
 
     def of(features, classes, labels, same_name=(), same_end=()):
-        def read_words(docs, *, wanted):
+        def read_words(docs, *, wanted, whole):
+            assert whole
             index = numpy.flatnonzero(wanted)
             rows = torch.stack(features)[torch.from_numpy(index)]
             return SimpleNamespace(features=rows, first_words=index)

@@ -7,6 +7,7 @@ import spacy
 import srsly
 import torch
 from confection import ConfigValidationError
+from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.util import load_model_from_config
@@ -122,12 +123,18 @@ def test_a_class_with_the_backbones_own_words_starts_from_its_row(
 
 
 def test_a_class_is_known_by_its_examples(trained, blank_nlp, make_examples, tmp_path):
-    """Whatever it is called, where the backbone learned classes; what stands before the
-    component marks sentences for it first."""
+    """Whatever it is called, where the backbone learned classes. What stands before the
+    component has not run by then, so that all of a text is read together."""
     folder = tmp_path / "backbone"
     trained.get_pipe(NAME).label_model.network.save(folder)
-    nlp = blank_nlp(folder)
-    nlp.add_pipe("sentencizer", first=True)
+    getter = {"@span_getters": "spacy-transformers.sent_spans.v1"}
+    nlp = blank_nlp(folder, model={"get_spans": getter})
+
+    @Language.component("not_to_run")
+    def fail(doc):
+        raise RuntimeError("this may want what nobody has set yet")
+
+    nlp.add_pipe("not_to_run", first=True)
     # Gold Docs are of another vocabulary, as those of a file can be.
     examples = make_examples(spacy.blank("xx"))
     for eg in examples:

@@ -161,6 +161,15 @@ def test_an_optimizer_that_was_chosen_stays(bert, blank_nlp, annotated):
     assert float(nlp.resume_training().learn_rate) == 0.003
 
 
+def test_an_optimizer_of_another_section_stays(bert, blank_nlp, annotated):
+    nlp = blank_nlp(bert)
+    nlp.config["training"].update(optimizer="${mine}", annotating_components="${a.b}")
+    nlp.config["mine"] = {"@optimizers": "Adam.v1", "learn_rate": 0.003}
+    nlp.config["a"] = {"b": ["sentencizer"]}
+    spacy_entlm.train(nlp, annotated, epochs=1)
+    assert nlp.config["training"]["optimizer"] == "${mine}"
+
+
 def test_a_rate_that_was_chosen_stays(bert, blank_nlp, annotated):
     nlp = blank_nlp(bert)
     schedule = {"@schedules": "spacy-entlm.decay_to_zero.v1", "max_steps": 9}

@@ -147,11 +147,11 @@ class NNShot(BertTagger):
         RAISES (ValueError): If an entity's label is none of the classes, or nothing is
             annotated.
         """
-        examples = list(examples)
+        examples = annotated_before(examples, nlp, self.name)
         targets = word_targets(examples, self.labels, self.name)
         if not (targets != NO_TARGET).any():
             raise ValueError(f"[{self.name}] No word of the support set is annotated")
-        self._support = (annotated_before(examples, nlp, self.name), targets)
+        self._support = ([eg.predicted for eg in examples], targets)
         self.label_model.network.drop_index()
 
     def _read_words(self, docs: List[Doc]) -> PieceFeatures:

@@ -167,7 +167,8 @@ def test_loaded_pipeline_that_is_trained_on_asks_for_its_support_set(
         step(nlp, examples)
         nlp("John works")
         assert torch.equal(network_of(nlp).support_features, before)
-    (record,) = caplog.records
+    told = [record for record in caplog.records if "rate" not in record.getMessage()]
+    (record,) = told
     assert record.levelname == "WARNING"
     assert "set_support(examples)" in record.getMessage()
     pipe_of(nlp).set_support(examples)
