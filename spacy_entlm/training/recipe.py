@@ -21,6 +21,7 @@ from .check import (
     warn_if_nothing_learned,
 )
 from .fit import Callback, few_shot_settings, fit
+from .schedule import GENTLE_RATE
 from .several import train_again
 from .weights import mix
 
@@ -28,8 +29,6 @@ from .weights import mix
 TRAININGS = 3
 # What a trained component knows counts as much as so many new examples.
 EXAMPLES_OF_BEFORE = 2
-# Of the rate that suits a training: what suits single updates after it.
-GENTLE_RATE = 0.25
 
 Annotated = Union[Example, Doc, Tuple[str, Dict[str, Any]]]
 

@@ -3,27 +3,31 @@
 import math
 from itertools import count
 from pathlib import Path
-from typing import Iterator, Optional
+from typing import Iterator, Optional, Union
 
 from spacy.tokens import DocBin
 
-from ..backbones.learn_rate import suitable_learn_rate
+from ..backbones.learn_rate import PAPER_LEARN_RATE, suitable_learn_rate
 
 # Fewer updates leave a model that finds next to nothing (docs/benchmarks.md).
 MIN_UPDATES = 60
 # More take time and hardly help (benchmarks/RESULTS.md), but for so many passes.
 MAX_UPDATES, MIN_PASSES = 240, 5
+# Of the rate that suits a training: what suits single updates after it.
+GENTLE_RATE = 0.25
+# A number, or the name of one: "${training.max_steps}".
+Setting = Union[int, str]
 
 
 def decay_to_zero(
     initial_rate: Optional[float],
-    epochs: int,
-    batch_size: int,
+    epochs: Setting,
+    batch_size: Setting,
     examples: Optional[str] = None,
     backbone: Optional[str] = None,
-    max_steps: int = 0,
-    min_updates: int = 0,
-    max_updates: int = 0,
+    max_steps: Setting = 0,
+    min_updates: Setting = 0,
+    max_updates: Setting = 0,
 ) -> "StepsToZero":
     """A rate that falls linearly to zero at the end of the training, without warm-up
     (`spacy-entlm.decay_to_zero.v1`).
@@ -37,7 +41,15 @@ def decay_to_zero(
     max_steps (int): Most steps of the training; 0: as many as the passes need.
     min_updates, max_updates (int): As those of `spacy-entlm.Batcher.v1`.
     RAISES (ValueError): If the training has no end to which the rate could decay.
+
+    Of a config whose variables are not filled in, as `nlp.resume_training` reads it,
+    the rate is a constant and gentle one: that training is over.
     """
+    numbers = (epochs, batch_size, max_steps, min_updates, max_updates)
+    if any(str(number).startswith("${") for number in numbers):
+        rate = PAPER_LEARN_RATE if initial_rate is None else initial_rate
+        return StepsToZero(GENTLE_RATE * rate, 1)
+    epochs, batch_size, max_steps, min_updates, max_updates = map(int, numbers)
     if epochs <= 0 and max_steps <= 0:
         end = f"max_epochs = {epochs} with training.max_steps = {max_steps}"
         raise ValueError(

@@ -56,6 +56,11 @@ def test_decay_ends_where_the_training_does(examples, epochs, max_steps, n_steps
     assert first(rates, n_steps + 1) == pytest.approx([*expected, expected[-1]])
 
 
+def test_of_variables_that_are_not_filled_in_the_rate_is_constant_and_gentle():
+    rates = decay_to_zero(1.0, "${training.max_epochs}", 4, max_steps=100)
+    assert first(rates, 3) == [0.25] * 3
+
+
 @pytest.mark.parametrize("epochs", [0, -1])
 def test_training_without_an_end_is_refused(examples, epochs):
     with pytest.raises(ValueError, match=rf"max_epochs = {epochs} .* set max_steps"):

@@ -6,6 +6,7 @@ import pytest
 import spacy
 from spacy.cli.train import train as spacy_train
 from spacy.tokens import DocBin
+from spacy.training import Example
 
 NAME = "entlm_ner"
 CONFIG = """
@@ -120,6 +121,11 @@ def test_trained_pipeline_finds_what_it_has_seen(run, annotated, entities, capsy
     assert nlp.meta["performance"]["ents_f"] == 1.0
     # The table of spaCy's own logger.
     assert "ENTS_F" in capsys.readouterr().out
+    # Its config's variables are not filled in there.
+    optimizer = nlp.resume_training()
+    assert 0 < float(optimizer.learn_rate) < 0.01
+    nlp.update([Example.from_dict(nlp.make_doc(text), annotation)], sgd=optimizer)
+    assert entities(nlp(text)) == annotation["entities"]
 
 
 def test_accumulated_gradients_train_as_well(run, annotated, entities):
