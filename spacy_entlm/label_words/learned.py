@@ -1,20 +1,23 @@
 """Which of the classes that a backbone learned is meant by a class of the user: its
 name says so, or the rows that win at its entities in the examples."""
 
-from typing import Dict, List
+from typing import Dict, List, Tuple
 
 import numpy
 import torch
 from spacy.tokens import Doc
 
+from .class_names import last_part
 from .reader import Reader
 from .rows import Rows
 from .words import LabelWords
 
 # Classes with a lower contrast are like none of the backbone's.
 LEAST_CONTRAST = 0.2
-# What a name that ends so counts beside a contrast of -1 to 1.
+# What a name that ends so, or with a word like it, counts beside a contrast of -1 to 1.
 SAME_END = 0.2
+# Words whose rows are so alike mean much the same: area and region, town and city.
+LEAST_LIKENESS = 0.4
 
 
 @torch.no_grad()
@@ -49,6 +52,7 @@ def recognise_classes(
     scores = learned_rows.scores(pieces.features.cpu())
     contrast = _contrasts(scores.softmax(1), here, len(labels))
     words = list(learned_words.values())
+    same_end = _alike(reader, labels, learned_words) | same_end
     for label, some in same_end.items():
         i, at = labels.index(label), words.index(some)
         contrast[i, at] = contrast[i, at].clamp(min=0.0) + SAME_END
@@ -61,6 +65,28 @@ def recognise_classes(
     contrast[:, list(found.values())] = -torch.inf
     found |= _match(contrast)
     return {labels[i]: list(words[j]) for i, j in found.items()}
+
+
+def _alike(reader: Reader, labels: List[str], learned_words: LabelWords) -> LabelWords:
+    """The classes whose names end with a word that is like the name of one of the
+    backbone's (cosine of their rows less the mean of all), with the words of that."""
+    vocabulary = reader.vocabulary.weight.cpu()
+
+    def directions(words: Dict[str, str]) -> Tuple[List[str], torch.Tensor]:
+        ids = {name: reader.word_ids(word) for name, word in words.items()}
+        single = {name: some[0] for name, some in ids.items() if len(some) == 1}
+        rows = vocabulary[[*single.values()]] - vocabulary.mean(0)
+        return list(single), torch.nn.functional.normalize(rows, dim=1)
+
+    ours, rows = directions({label: last_part(label) for label in labels})
+    theirs, their_rows = directions({label: label for label in learned_words})
+    if not ours or not theirs:
+        return {}
+    likeness, at = (rows @ their_rows.T).max(1)
+    return {
+        ours[i]: learned_words[theirs[int(at[i])]]
+        for i in torch.nonzero(likeness >= LEAST_LIKENESS).flatten().tolist()
+    }
 
 
 def _contrasts(

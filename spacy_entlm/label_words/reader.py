@@ -23,6 +23,9 @@ class Reader(Protocol):
     vocabulary: Rows
     device: torch.device
 
+    def word_ids(self, word: str) -> List[int]:
+        """The pieces of a word in the vocabulary."""
+
     def read_words(
         self,
         docs: List[Doc],

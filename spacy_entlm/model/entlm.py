@@ -131,10 +131,13 @@ class EntLMModel(MaskedLMModel):
         normalizer = self.tokenizer.backend_tokenizer.normalizer
         return normalizer.normalize_str(word).strip() if normalizer else word
 
+    def word_ids(self, word: str) -> List[int]:
+        """The pieces of a label word."""
+        return word_pieces(word, self.tokenizer)
+
     def word_pieces(self, word: str) -> List[str]:
         """The pieces of a label word, as the vocabulary spells them."""
-        tokenizer = self.tokenizer
-        return list(tokenizer.convert_ids_to_tokens(word_pieces(word, tokenizer)))
+        return list(self.tokenizer.convert_ids_to_tokens(self.word_ids(word)))
 
     def score(self, pieces: PieceFeatures, **settings: Any) -> LabelScores:
         """Scores of the words that `model.predict` read (paper, Eq. 4), with the

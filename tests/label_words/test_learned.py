@@ -14,6 +14,12 @@ WORDS = {"city": ["city"], "river": ["river", "sea"], "disease": ["disease"]}
 ROWS = Rows(5 * torch.eye(3), torch.zeros(3))
 CITY, RIVER, DISEASE = torch.eye(3)
 NOTHING = torch.zeros(3)
+# The vocabulary: rows of words that mean much the same are alike.
+MEANING = torch.eye(4)
+VOCABULARY = {
+    **{"city": MEANING[0], "river": MEANING[1], "disease": MEANING[2]},
+    **{"illness": MEANING[2] + 0.3 * MEANING[3], "other": MEANING[3]},
+}
 
 
 @pytest.fixture
@@ -27,8 +33,14 @@ def recognise():
             rows = torch.stack(features)[torch.from_numpy(index)]
             return SimpleNamespace(features=rows, first_words=index)
 
+        words = list(VOCABULARY)
+        reader = SimpleNamespace(
+            read_words=read_words,
+            vocabulary=Rows(torch.stack([*VOCABULARY.values()]), None),
+            word_ids=lambda word: [words.index(word)] if word in words else [],
+        )
         return recognise_classes(
-            SimpleNamespace(read_words=read_words),
+            reader,
             [],
             numpy.array(classes),
             labels,
@@ -110,6 +122,12 @@ def test_the_end_of_a_name_decides_where_the_examples_do_not(recognise):
     assert found == {"capital_city": ["city"]}
     found = recognise([DISEASE, RIVER], [0, 1], ["capital_city", "K1"], same_end=ends)
     assert found == {"capital_city": ["disease"], "K1": ["river", "sea"]}
+
+
+def test_a_name_that_means_the_same_is_taken_where_the_examples_say_nothing(recognise):
+    labels = ["chronic_illness", "other"]
+    assert recognise([NOTHING, NOTHING], [0, 1], labels) == {labels[0]: ["disease"]}
+    assert recognise([CITY, CITY], [0, -1], labels[:1]) == {labels[0]: ["city"]}
 
 
 def test_a_name_that_ends_alike_takes_no_class_with_the_name_of_another(recognise):
