@@ -48,8 +48,14 @@ def words_of_names(
 
 def last_part(label: str) -> str:
     """What the name of a class ends with, vague words left out: "car" of "product-car",
-    "person" of "person-other"."""
-    return next((part for part in reversed(_parts(label)) if part not in VAGUE), "")
+    "person" of "person-other", "date" of "date of birth". What is but a "name" is most
+    often that of a person."""
+    parts = _parts(label)
+    if parts in (["name"], ["names"]):
+        return "person"
+    if "of" in parts[1:]:
+        parts = parts[: parts.index("of", 1)]
+    return next((part for part in reversed(parts) if part not in VAGUE), "")
 
 
 def is_of_names(label: str) -> bool:
