@@ -42,15 +42,17 @@ def choose_label_words(
     |                          | `add_label`, or in the data's label_words.json      |
     | the backbone's own words | none are given, the backbone learned to say words at|
     |                          | names of such a class, or of one that ends the name |
-    |                          | ("political_party" is a party) or, where there are  |
-    |                          | examples, wins at their entities; and none of these |
+    |                          | ("political_party" is a party), or means the same   |
+    |                          | ("road": street), or wins at the entities of the    |
+    |                          | examples, where there are some; and none of these   |
     |                          | words is given or found for another class           |
     | words that are searched  | else: by the project in text that a lexicon         |
     |                          | annotated, where there is some                      |
     | the words of its name    | else, as the component searches: "political_party"  |
     |                          | says political and party                            |
     | words of its examples    | else, where the name has no word ("GPE"), or the    |
-    |                          | examples use it for something else, too             |
+    |                          | examples use it for something else, too; numbers and|
+    |                          | frequent words only where there is no other         |
 
     The backbone's own come before searched ones since they measure better (wikigold
     and the project's own corpus, docs/label_words.md), so nothing is searched that is
