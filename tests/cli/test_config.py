@@ -7,6 +7,7 @@ import spacy
 from spacy.cli.init_config import fill_config
 from spacy.cli.train import train
 from spacy.tokens import DocBin
+from spacy.util import load_config, load_model_from_config
 from thinc.api import Config
 
 from spacy_entlm.training.schedule import MAX_UPDATES, MIN_UPDATES
@@ -17,7 +18,15 @@ CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 def test_entlm_config_is_filled(tmp_path):
     _, filled = fill_config(tmp_path / "filled.cfg", CONFIGS / "entlm.cfg")
     shipped = Config().from_disk(CONFIGS / "entlm.cfg", interpolate=False)
+    assert filled["nlp"].pop("tokenizer") == {"@tokenizers": "spacy.Tokenizer.v1"}
     assert filled == shipped
+
+
+def test_the_tokenizer_is_that_of_the_language():
+    overrides = {"nlp.lang": "zh"}
+    config = load_config(CONFIGS / "entlm.cfg", overrides, interpolate=True)
+    nlp = load_model_from_config(config, auto_fill=True)
+    assert len(nlp.make_doc("去了北京")) == 4
 
 
 def test_settings_are_those_of_the_paper():
