@@ -7,6 +7,7 @@ where the tokenizer counts them.
 """
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Callable, Iterable, Iterator, List, Optional, Tuple
 
 import numpy
@@ -131,45 +132,82 @@ def get_windows(
     tokenizer (tokenizers.Tokenizer): The backbone's, without padding or truncation.
     """
     lengths = [len(doc) for doc in docs]
-    n_words = sum(lengths)
-    parts: List[Tuple[Array, ...]] = []
-    best_context = numpy.full(n_words, -1, dtype="int64")
-    best_window = numpy.full(n_words, NONE, dtype="int64")
+    pieces = _read_pieces(docs, get_spans, tokenizer)
+    pieces, cut = _cut_tails(pieces, layout.longest_word)
+    ends = numpy.cumsum(lengths)
     n_cut = 0
-    offset = 0
-    for doc, spans in zip(docs, get_spans(docs)):
-        # Where each token begins and ends in doc.text.
-        token_chars = doc.to_array([IDX, LENGTH]).astype("int64").reshape(-1, 2)
-        token_chars[:, 1] += token_chars[:, 0]
+    for word in cut.tolist():
+        number = int(numpy.searchsorted(ends, word, side="right"))
+        n_cut += not docs[number][word - int(ends[number])].is_space
+    return _cut_windows(pieces, lengths, layout, n_cut)
+
+
+@dataclass
+class _Pieces:
+    """Word pieces of all spans, one after the other.
+
+    ids, first_words, last_words: As in `Windows`, without special pieces.
+    begins: bool (n_pieces), whether a piece is the first one of its word in its span.
+    sizes: int64 (n_spans), pieces of each span.
+    """
+
+    ids: Array
+    first_words: Array
+    last_words: Array
+    begins: Array
+    sizes: Array
+
+
+def _read_pieces(
+    docs: List[Doc], get_spans: SpanGetter, tokenizer: "Tokenizer"
+) -> _Pieces:
+    """Pieces of the spans of Docs, and the words of their first and last characters."""
+    begins, ends, text_starts = _token_chars(docs)
+    ids: List[int] = []
+    chars: List[int] = []
+    sizes, starts = [], []
+    for spans, text_start in zip(get_spans(docs), text_starts):
         for span in spans:
-            ids, first, last = _span_pieces(span, token_chars, tokenizer)
-            ids, first, last, cut = _cut_tails(ids, first, last, layout.longest_word)
-            n_cut += sum(not doc[word].is_space for word in cut.tolist() if word >= 0)
-            first, last = _shift(first, offset), _shift(last, offset)
-            # A window that starts inside a word does not read it.
-            read = numpy.where(_begins_word(first), first, NONE)
-            for start, end in _bounds(len(ids), layout):
-                _note_context(read[start:end], len(parts), best_context, best_window)
-                parts.append((ids[start:end], first[start:end], last[start:end]))
-        offset += len(doc)
-    return _join(parts, best_window, lengths, layout, n_cut)
+            encoding = tokenizer.encode(span.text, add_special_tokens=False)
+            ids += encoding.ids
+            chars += chain.from_iterable(encoding.offsets)
+            sizes.append(len(encoding))
+            starts.append(text_start + span.start_char)
+    span_sizes = numpy.array(sizes, dtype="int64")
+    bounds = numpy.array(chars, dtype="int64")
+    shift = numpy.repeat(numpy.array(starts, dtype="int64"), span_sizes)
+    first, last = _words_of(bounds.reshape(-1, 2) + shift[:, None], begins, ends)
+    return _Pieces(
+        numpy.array(ids, dtype="int64"),
+        first,
+        last,
+        _begins_word(first, len(begins), span_sizes),
+        span_sizes,
+    )
 
 
-def _span_pieces(
-    span: Span, token_chars: Array, tokenizer: "Tokenizer"
-) -> Tuple[Array, Array, Array]:
-    """Piece ids of a span of tokens; the words of their first and last characters."""
-    encoding = tokenizer.encode(span.text, add_special_tokens=False)
-    ids = numpy.array(encoding.ids, dtype="int64")
-    chars = numpy.array(encoding.offsets, dtype="int64").reshape(-1, 2)
-    return (ids, *_words_of(chars + span.start_char, token_chars))
+def _token_chars(docs: List[Doc]) -> Tuple[Array, Array, List[int]]:
+    """Where each token begins and ends in the texts of the Docs, laid end to end with
+    room between them, and where each text begins there."""
+    none = numpy.zeros((0, 2), dtype="int64")
+    rows = [doc.to_array([IDX, LENGTH]).reshape(-1, 2) for doc in docs]
+    chars = numpy.concatenate([none, *rows]).astype("int64")
+    begins, ends = chars[:, 0], chars.sum(1)
+    text_starts, start, n_words = [], 0, 0
+    for doc in docs:
+        text_starts.append(start)
+        if len(doc):
+            n_words += len(doc)
+            start += int(ends[n_words - 1]) + 2
+    lengths = [len(doc) for doc in docs]
+    shift = numpy.repeat(numpy.array(text_starts, dtype="int64"), lengths)
+    return begins + shift, ends + shift, text_starts
 
 
-def _words_of(chars: Array, token_chars: Array) -> Tuple[Array, Array]:
+def _words_of(chars: Array, begins: Array, ends: Array) -> Tuple[Array, Array]:
     """Words of the first and of the last character of each piece, -1 for pure space.
 
-    chars: int64 (n_pieces, 2), character bounds of pieces in doc.text."""
-    begins, ends = token_chars[:, 0], token_chars[:, 1]
+    chars: int64 (n_pieces, 2), character bounds of pieces. begins, ends: Of words."""
     first = numpy.searchsorted(begins, chars[:, 0], side="right") - 1
     # A piece that begins with the space before a word belongs to that word.
     in_space = (first < 0) | (chars[:, 0] >= ends[first])
@@ -182,31 +220,42 @@ def _words_of(chars: Array, token_chars: Array) -> Tuple[Array, Array]:
     return first, last
 
 
-def _shift(words: Array, offset: int) -> Array:
-    return numpy.where(words >= 0, words + offset, NONE)
+def _begins_word(words: Array, n_words: int, span_sizes: Array) -> Array:
+    """Whether a piece is the first one of its word in its span.
+    words: int64 (n_pieces)."""
+    # A word counts anew in each span: spans may share words.
+    spans = numpy.repeat(numpy.arange(len(span_sizes)), span_sizes)
+    known = numpy.where(words >= 0, words + spans * n_words, NONE)
+    # Pieces of pure space can stand inside a word, too.
+    so_far = numpy.maximum.accumulate(known)
+    begins = known >= 0
+    begins[1:] &= known[1:] != so_far[:-1]
+    return begins
 
 
-def _cut_tails(
-    ids: Array, first: Array, last: Array, longest_word: int
-) -> Tuple[Array, Array, Array, Array]:
+def _cut_tails(pieces: _Pieces, longest_word: int) -> Tuple[_Pieces, Array]:
     """Drop the pieces of a word (and of the space after it) after its first
     `longest_word` ones, but none that reaches into the next word. Gives the words
     that lost some, too."""
-    if len(ids) <= longest_word:
-        return ids, first, last, first[:0]
+    sizes, first = pieces.sizes, pieces.first_words
     index = numpy.arange(len(first))
-    word_start = numpy.maximum.accumulate(numpy.where(_begins_word(first), index, 0))
-    keep = (index - word_start < longest_word) | (last > first)
-    return ids[keep], first[keep], last[keep], numpy.unique(first[~keep])
-
-
-def _begins_word(words: Array) -> Array:
-    """Whether a piece is the first one of its word. words: int64 (n_pieces)."""
-    # Pieces of pure space can stand inside a word, too.
-    so_far = numpy.maximum.accumulate(words)
-    begins = words >= 0
-    begins[1:] &= words[1:] != so_far[:-1]
-    return begins
+    begins = numpy.where(pieces.begins, index, 0)
+    span_starts = numpy.cumsum(sizes) - sizes
+    begins = numpy.maximum(begins, numpy.repeat(span_starts, sizes))
+    word_start = numpy.maximum.accumulate(begins)
+    keep = (index - word_start < longest_word) | (pieces.last_words > first)
+    if keep.all():
+        return pieces, first[:0]
+    spans = numpy.repeat(numpy.arange(len(sizes)), sizes)[keep]
+    kept = _Pieces(
+        pieces.ids[keep],
+        first[keep],
+        pieces.last_words[keep],
+        pieces.begins[keep],
+        numpy.bincount(spans, minlength=len(sizes)),
+    )
+    cut = numpy.unique(first[~keep])
+    return kept, cut[cut >= 0]
 
 
 def _bounds(n_pieces: int, layout: Layout) -> Iterator[Tuple[int, int]]:
@@ -220,43 +269,55 @@ def _bounds(n_pieces: int, layout: Layout) -> Iterator[Tuple[int, int]]:
             yield start, start + length
 
 
-def _note_context(
-    words: Array, window: int, best_context: Array, best_window: Array
-) -> None:
-    """Note this window for the words that have more context here than so far.
-
-    words: int64 (n_pieces), the word that begins with a piece, or -1."""
-    index = numpy.arange(len(words))
-    context = numpy.minimum(index, len(words) - 1 - index)
-    found, context = words[words >= 0], context[words >= 0]
-    better = context > best_context[found]
-    best_context[found[better]] = context[better]
-    best_window[found[better]] = window
-
-
-def _join(
-    parts: List[Tuple[Array, ...]],
-    best_window: Array,
-    lengths: List[int],
-    layout: Layout,
-    n_cut: int,
+def _cut_windows(
+    pieces: _Pieces, lengths: List[int], layout: Layout, n_cut: int
 ) -> Windows:
-    special = numpy.array([*layout.prefix, *layout.suffix], dtype="int64")
-    n_prefix = len(layout.prefix)
-    no_word = numpy.full_like(special, NONE)
-    columns = []
-    for i, around in enumerate((special, no_word, no_word)):
-        before, after = around[:n_prefix], around[n_prefix:]
-        arrays = [array for part in parts for array in (before, part[i], after)]
-        columns.append(numpy.concatenate([special[:0], *arrays]))
-    ids, first, last = columns
-    sizes = numpy.array([len(part[0]) + len(special) for part in parts], dtype="int64")
+    """Windows of spans, with special pieces around each."""
+    bounds, span_start = [], 0
+    for size in pieces.sizes.tolist():
+        for start, end in _bounds(size, layout):
+            bounds.append((span_start + start, span_start + end))
+        span_start += size
+    begins, ends = numpy.array(bounds, dtype="int64").reshape(-1, 2).T
+    before, after = len(layout.prefix), len(layout.suffix)
+    sizes = ends - begins + before + after
     starts = numpy.cumsum(sizes) - sizes
-    window_of_row = numpy.repeat(numpy.arange(len(parts)), sizes)
+    window = numpy.repeat(numpy.arange(len(sizes)), sizes)
+    place = numpy.arange(len(window)) - starts[window] - before  # in the window
+    text = numpy.flatnonzero((place >= 0) & (place < (ends - begins)[window]))
+    source = place[text] + begins[window[text]]
+
+    ids = numpy.empty(len(window), dtype="int64")
+    ids[text] = pieces.ids[source]
+    for i, piece in enumerate(layout.prefix):
+        ids[starts + i] = piece
+    for i, piece in enumerate(layout.suffix):
+        ids[starts + sizes - after + i] = piece
+    first, last = numpy.full((2, len(window)), NONE, dtype="int64")
+    first[text] = pieces.first_words[source]
+    last[text] = pieces.last_words[source]
+
+    # A window that starts inside a word does not read it.
+    reads = text[pieces.begins[source]]
+    context = numpy.minimum(place, (ends - begins)[window] - 1 - place)[reads]
+    best = _best_windows(first[reads], context, window[reads], sum(lengths))
     here = first >= 0
-    here[here] = best_window[first[here]] == window_of_row[here]
-    word_rows = _word_rows(first, last, here, len(best_window))
+    here[here] = best[first[here]] == window[here]
+    word_rows = _word_rows(first, last, here, len(best))
     return Windows(ids, first, last, here, starts, sizes, word_rows, lengths, n_cut)
+
+
+def _best_windows(words: Array, contexts: Array, windows: Array, n_words: int) -> Array:
+    """int64 (n_words), the window in which each word has most context, the first one
+    of several; -1 where there is none.
+
+    words, contexts, windows: int64 (n), where words begin in windows."""
+    best_context = numpy.full(n_words, NONE, dtype="int64")
+    numpy.maximum.at(best_context, words, contexts)
+    best = contexts == best_context[words]
+    best_window = numpy.full(n_words, NONE, dtype="int64")
+    best_window[words[best][::-1]] = windows[best][::-1]  # the first one comes last
+    return best_window
 
 
 def _word_rows(first: Array, last: Array, here: Array, n_words: int) -> Array:

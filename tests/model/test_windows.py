@@ -216,14 +216,27 @@ def test_one_batch_holds_all_windows_where_padding_has_no_limit(
     assert batch.input_ids[batch.rows >= 0].tolist() == windows.ids[rows].tolist()
 
 
+def overlapping_spans(docs):
+    return [[doc[i : i + 5] for i in range(0, len(doc), 3)] for doc in docs]
+
+
+@pytest.mark.parametrize("get_spans", [doc_spans, overlapping_spans])
 @given(texts=st.lists(TEXTS, max_size=4), layout=layouts())
 @settings(max_examples=30, deadline=None)
-def test_docs_read_together_are_read_as_if_alone(tokenizer, texts, layout):
+def test_docs_read_together_are_read_as_if_alone(tokenizer, get_spans, texts, layout):
     docs = [NLP.make_doc(text) for text in texts]
-    together = get_windows(docs, doc_spans, tokenizer, layout)
+    together = get_windows(docs, get_spans, tokenizer, layout)
     assert together.lengths == [len(doc) for doc in docs]
-    alone = [ids_of_words(read(doc, tokenizer, layout)).tolist() for doc in docs]
-    assert ids_of_words(together).tolist() == sum(alone, [])
+    alone = [read(doc, tokenizer, layout, get_spans) for doc in docs]
+    assert together.n_cut == sum(each.n_cut for each in alone)
+    for get in (ids_of_words, lambda each: each.ids, lambda each: each.read_here):
+        assert get(together).tolist() == [x for each in alone for x in get(each)]
+    for words in ("first_words", "last_words"):
+        n_words, shifted = 0, []
+        for each in alone:
+            shifted += [x + n_words if x >= 0 else x for x in getattr(each, words)]
+            n_words += each.n_words
+        assert getattr(together, words).tolist() == shifted
 
 
 @given(words=st.lists(st.sampled_from(HARD_WORDS), max_size=60))
