@@ -57,12 +57,14 @@ METHODS = [
     for precision in ("", "bfloat16", "float16")
     for method in ("entlm", "encoder")
 ]
-ALL_STEPS = "tests,labels,training,speed,waits,profile"
+ALL_STEPS = "tests,labels,training,speed,base_speed,waits,profile"
 QUICK_WORDS = 100
 # Of the texts whose waits and operations are counted: four groups of batches.
 PIPE_BATCH, TRACED_DOCS = 256, 1024
 TRAINING_BATCH, TRACED_STEPS = 4, 5
 PROFILE_ROWS = 15
+# Lines of pytest that are kept on why tests failed.
+MOST_REASONS = 40
 # What PyTorch says where it waits for the device, in `set_sync_debug_mode`.
 SYNC_MESSAGE = "synchronizing CUDA operation"
 # Parts of names of what a profile counts, waits of cupy among them.
@@ -171,7 +173,9 @@ def run_tests(bench: Bench) -> Dict[str, Any]:
     done = subprocess.run(line, cwd=root, capture_output=True, text=True, check=False)
     lines = done.stdout.strip().splitlines() or done.stderr.strip().splitlines()
     failed = [x for x in lines if x.startswith(("FAILED", "ERROR"))]
-    return {"status": done.returncode, "summary": lines[-1], "failed": failed}
+    reasons = [x for x in lines if x.startswith("E  ")][:MOST_REASONS]
+    figures = {"status": done.returncode, "summary": lines[-1]}
+    return {**figures, "failed": failed, "reasons": reasons}
 
 
 def labels(bench: Bench) -> Dict[str, Any]:
@@ -213,9 +217,9 @@ def training(bench: Bench) -> Dict[str, Any]:
     return figures
 
 
-def prediction(bench: Bench) -> Dict[str, Any]:
+def prediction(bench: Bench, kind: str = speed.TRAINED) -> Dict[str, Any]:
     """Words per second and peak memory of the pipeline and of the bare encoder, for
-    each number format; --quick: not with random weights of bert-base's size."""
+    each number format. kind (str): Of weights, see speed.py."""
     n_words = QUICK_WORDS if bench.quick else 0
     settings = speed.Settings(
         methods=METHODS,
@@ -230,12 +234,16 @@ def prediction(bench: Bench) -> Dict[str, Any]:
         open_share=0.12,
         rounds=1 if bench.quick else 5,
     )
-    kinds = [speed.TRAINED] if bench.quick else [speed.TRAINED, speed.RANDOM]
     sources = [Source(bench.test.stem, bench.test)]
     machine = speed.machine_facts(bench.threads, bench.gpu)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "speed.json")
-        return speed.measure_all(out, settings, kinds, sources, machine)
+        return speed.measure_all(out, settings, [kind], sources, machine)
+
+
+def base_prediction(bench: Bench) -> Dict[str, Any]:
+    """`prediction` with random weights of bert-base's size."""
+    return prediction(bench, speed.RANDOM)
 
 
 def waits(bench: Bench) -> Dict[str, Any]:
@@ -323,6 +331,7 @@ STEPS: Dict[str, Callable[[Bench], Dict[str, Any]]] = {
     "labels": labels,
     "training": training,
     "speed": prediction,
+    "base_speed": base_prediction,
     "waits": waits,
     "profile": profile,
 }

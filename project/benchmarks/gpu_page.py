@@ -29,7 +29,8 @@ def page(results: Dict[str, Any]) -> str:
 
 def _tests(step: Dict[str, Any]) -> List[str]:
     lines = [f"{step['summary']} (exit status {step['status']})"]
-    return [*lines, *(f"- {line}" for line in step["failed"])]
+    lines += [f"- {line}" for line in step["failed"]]
+    return [*lines, *(["", "```", *step["reasons"], "```"] if step["reasons"] else [])]
 
 
 def _labels(step: Dict[str, Any]) -> List[str]:
@@ -85,6 +86,7 @@ TITLES = {
     "labels": "Labels",
     "training": "Training",
     "speed": "Prediction",
+    "base_speed": "Prediction, bert-base's size",
     "waits": "Waits for the device",
     "profile": "Where the time goes",
 }
@@ -93,6 +95,7 @@ SECTIONS: Dict[str, Callable[[Dict[str, Any]], List[str]]] = {
     "labels": _labels,
     "training": _training,
     "speed": lambda step: markdown(step).splitlines(),
+    "base_speed": lambda step: markdown(step).splitlines(),
     "waits": _waits,
     "profile": _profile,
 }

