@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import unicodedata
 from collections import Counter
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import spacy
+from packaging.version import VERSION_PATTERN
 from spacy.cli.package import package
 
 from ..corpus.readers import read_docbin
@@ -50,11 +52,14 @@ def package_cli(
     Example:
       python -m spacy entlm package model-last wheels --metrics metrics.json
     """
+    name = _module_name(name)
+    if not re.fullmatch(VERSION_PATTERN, version, re.VERBOSE | re.IGNORECASE):
+        raise ValueError(f"--version is a version such as 1.0.0, not {version!r}")
     check_output_folder(out, source=pipeline, overwrite=overwrite)
     if not (pipeline / "meta.json").is_file():
         raise DataError("is no trained pipeline: it has no meta.json", path=pipeline)
     meta = _describe(read_json(pipeline / "meta.json"), metrics, train)
-    meta.update(name=re.sub(r"\W+", "_", name), version=version)
+    meta.update(name=name, version=version)
     with write_folder(out, overwrite=overwrite) as writing, temporary_folder() as ours:
         meta_path = ours / "meta.json"
         meta_path.write_bytes(dump_json(meta))
@@ -66,6 +71,17 @@ def package_cli(
             echo(f"The source of {DISTRIBUTION} is not here: without its wheel")
     wheels = [str(path) for path in sorted(out.glob("*.whl"))]
     echo(f"Wrote {out}. To install it:", f"pip install {join(wheels)}")
+
+
+def _module_name(name: str) -> str:
+    """A name that wheels and Python's modules may have, too: letters of ASCII, digits
+    and underscores.
+    RAISES (ValueError): If it has none of them."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    found = re.findall("[A-Za-z0-9]+", plain)
+    if not found:
+        raise ValueError(f"--name wants a letter from A to Z, not {name!r}")
+    return "_".join(found)
 
 
 def _describe(

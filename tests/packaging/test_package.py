@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from spacy_entlm.cli import entlm_cli
 from spacy_entlm.cli import package as command
-from spacy_entlm.cli.package import _build_own, _describe
+from spacy_entlm.cli.package import _build_own, _describe, _module_name
 from spacy_entlm.pipeline.requirements import REQUIREMENT
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -149,6 +149,35 @@ def test_package_of_no_pipeline_is_one_clear_line(tmp_path):
     assert result.exit_code == 1
     (line,) = result.stderr.splitlines()
     assert "is no trained pipeline" in line
+
+
+@pytest.mark.parametrize(
+    "name, module",
+    [
+        ("entlm_news_5shot", "entlm_news_5shot"),
+        ("entlm_see-unfälle 2_5shot", "entlm_see_unfalle_2_5shot"),
+        ("Marine Reports!", "Marine_Reports"),
+        ("entlm_海事_5shot", "entlm_5shot"),
+    ],
+)
+def test_any_name_becomes_that_of_a_module(name, module):
+    assert _module_name(name) == module
+
+
+@pytest.mark.parametrize(
+    "option, message",
+    [
+        (["--name", "海事"], "--name wants a letter from A to Z, not '海事'"),
+        (["--version", "first"], "--version is a version such as 1.0.0, not 'first'"),
+    ],
+)
+def test_a_name_or_version_of_no_package_is_one_line(
+    option, message, trained_folder, tmp_path
+):
+    line = ["package", str(trained_folder), str(tmp_path / "out"), *option]
+    result = CliRunner().invoke(entlm_cli, line)
+    assert result.exit_code == 1
+    assert message in result.stderr and len(result.stderr.splitlines()) == 1
 
 
 def test_a_folder_that_is_there_stays_unless_it_is_told(trained_folder, tmp_path):

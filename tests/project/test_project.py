@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -83,16 +84,19 @@ def test_train_5shot_ends_in_scores_and_a_wheel_and_skips_a_second_time(project,
 
 @pytest.mark.slow
 def test_train_takes_few_sentences_without_a_test_part(project, bert):
-    data = project / "mine"
+    data = project / "my data"
     data.mkdir()
     (data / "train.txt").write_text("\n".join(DEV_MARKS) + "\n", encoding="utf8")
     words = {"PER": ["John"], "LOC": ["Paris"], "ORG": ["Corp"]}
     (data / "label_words.json").write_text(json.dumps(words))
-    variables = ["--vars.data", "mine", "--vars.dataset", "mine", "--vars.shots", "all"]
-    result = run(project, "train", *variables, "--vars.backbone", str(bert))
+    variables = ["--vars.data", "my data", "--vars.dataset", "Unfälle 2"]
+    variables += ["--vars.shots", "all", "--vars.backbone", str(bert)]
+    result = run(project, "train", *variables)
     assert result.returncode == 0, result.stdout + result.stderr
-    results = project / "build" / "mine" / "allshot" / "1" / "examples"
+    results = project / "build" / "Unfälle 2" / "allshot" / "1" / "examples"
     assert json.loads((results / "metrics.json").read_text()) is None
+    (wheel,) = (results / "package").glob("en_*.whl")
+    assert wheel.name.startswith("en_entlm_unfalle_2_allshot-")
     nlp = spacy.load(results / "model-last")
     assert nlp.get_pipe("entlm_ner").label_data == words
 
@@ -122,7 +126,7 @@ def inside(path, folder):
 def test_what_a_step_reads_and_writes_is_known(project, name):
     command = commands(project)[name]
     known = [*command.get("deps", []), *command["outputs"]]
-    words = [word for line in command["script"] for word in line.split()]
+    words = [word for line in command["script"] for word in shlex.split(line)]
     paths = [word for word in words if word.startswith(("build/", "configs/"))]
     assert paths
     for path in paths:
