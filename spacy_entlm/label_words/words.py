@@ -13,7 +13,12 @@ PIECES_SHOWN = 8
 
 
 class LabelWordError(ValueError):
-    """A label-word map that cannot be used; the message says which class and why."""
+    """A label-word map that cannot be used; the message says which class and why.
+    labels (Sequence[str]): Classes that have no word, where that is what is wrong."""
+
+    def __init__(self, message: str, labels: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.labels = labels
 
 
 def check_label_words(label_words: Any, *, tags: bool = True) -> LabelWords:
@@ -100,7 +105,8 @@ def label_word_pieces(
             raise LabelWordError(
                 f"Label {label!r:.100} has no usable label word (given: "
                 f"{words!r:.100}). Name words that the model's vocabulary knows, for "
-                f"instance in [initialize.components.entlm_ner] label_words."
+                f"instance in [initialize.components.entlm_ner] label_words.",
+                [label],
             )
         pieces[label] = [list(own) for own in dict.fromkeys(map(tuple, known))]
     if several:

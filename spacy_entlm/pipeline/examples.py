@@ -162,12 +162,13 @@ def search_in_examples(
     for label in labels:
         if not words[label]:  # its entities are numbers, or such as "before"
             words[label] = _any_words(docs, label, fold_word, get_pieces)
-        if not words[label]:
-            raise LabelWordError(
-                f"Found no label word for {label!r}: no entity of this class in the "
-                f"examples holds a word. Give some in [initialize.components] "
-                f"label_words, or annotate an example."
-            )
+    if without := [label for label in labels if not words[label]]:
+        raise LabelWordError(
+            f"Found no label word for {', '.join(map(repr, without))}: no entity of "
+            f"this class in the examples holds a word. Give some in "
+            f"[initialize.components] label_words, or annotate an example.",
+            without,
+        )
     return words
 
 

@@ -55,8 +55,13 @@ class Job:
 
     def look(self) -> None:
         """Propose what a pipeline finds that knows the names of the classes."""
-        nlp = self.pipeline([])
         texts = self.store.unanswered()[:N_FIRST]
+        try:
+            nlp = self.pipeline([])
+        except LabelWordError:  # no name says anything: there is nothing to find
+            first = [Proposal(x["id"], turn, [], {}) for turn, x in enumerate(texts)]
+            self.runs.propose(first)
+            return
         docs = [as_doc(text, nlp.vocab, self.names) for text in texts]
         # Those in which something is found first, so that there is something to see.
         found = sorted(zip(texts, nlp.pipe(docs)), key=lambda pair: not pair[1].ents)
@@ -101,19 +106,21 @@ class Job:
             raise ValueError("No wheel could be built: training.log says why")
 
     def pipeline(self, gold: List[Dict[str, Any]]) -> Language:
-        """A pipeline with all classes, or, if one has no words, with those marked."""
+        """A pipeline with the classes that are marked, or whose names say something."""
         nlp = make_pipeline(self.lang, self.backbone)
         pipe: Any = nlp.get_pipe("entlm_ner")
         docs = [as_doc(text, nlp.vocab, self.names) for text in gold]
         examples = [Example(unannotated(doc), doc) for doc in docs]
         examples = examples or [Example(nlp.make_doc("."), nlp.make_doc("."))]
+        labels = list(self.numbers)
         try:
-            pipe.initialize(lambda: examples, nlp=nlp, labels=list(self.numbers))
-        except LabelWordError:
-            marked = sorted({ent.label_ for doc in docs for ent in doc.ents})
-            if not marked:
+            pipe.initialize(lambda: examples, nlp=nlp, labels=labels)
+        except LabelWordError as error:
+            labels = [label for label in labels if label not in error.labels]
+            marked = {ent.label_ for doc in docs for ent in doc.ents}
+            if not labels or not marked.issubset(labels):
                 raise
-            pipe.initialize(lambda: examples, nlp=nlp, labels=marked)
+            pipe.initialize(lambda: examples, nlp=nlp, labels=labels)
         return nlp
 
     def choose(
