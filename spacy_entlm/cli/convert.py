@@ -1,9 +1,11 @@
 """The command `convert`: annotated files to .spacy or JSON lines."""
 
 import re
+from collections import Counter
 from pathlib import Path
-from typing import Dict, Optional
+from typing import Dict, List, Optional, Set
 
+from spacy.tokens import Doc
 from weasel.util import get_checksum
 
 from ..backbones.names import resolve_backbone
@@ -82,12 +84,17 @@ def _convert_folder(
         raise DataError(text, path=data)
     if "test" not in parts:
         echo(f"{data} has no test part: F1 will not be measured")
+    doubts = _Doubts()
     with write_folder(out, overwrite=overwrite) as writing:
         for name, source in parts.items():
             docs, report = load_docs(source, lang, format)
             if not report.entities and name not in ("dev", "test"):
                 hint = "no entity in it: mark some, for instance [Lima](LOC)"
+                if report.misaligned:
+                    hint = "no entity begins and ends with a word of the tokenizer"
+                    hint += f": is --lang {lang} right? {report.misaligned_examples[0]}"
                 raise DataError(hint, path=source)
+            doubts.note(name, docs)
             target = writing / f"{name}.spacy"
             target.parent.mkdir(exist_ok=True)
             write_docs(docs, target)
@@ -99,7 +106,42 @@ def _convert_folder(
             checksum = get_checksum(folder) if folder.exists() else None
             noted = dump_json({"name": backbone, "checksum": checksum})
             (writing / BACKBONE_FILE).write_bytes(noted)
-    echo(f"Wrote {', '.join(parts)} to {out}")
+    echo(*doubts.lines(), f"Wrote {', '.join(parts)} to {out}")
+
+
+class _Doubts:
+    """What makes figures of the test part doubtful, from the Docs of all parts."""
+
+    def __init__(self) -> None:
+        self.learned: Set[str] = set()
+        self.texts: Set[str] = set()
+        self.tested: Counter[str] = Counter()
+        self.test_texts: List[str] = []
+
+    def note(self, name: str, docs: List[Doc]) -> None:
+        """name (str): Of the part: "train", "test", "5shot/1" and so on."""
+        labels = [ent.label_ for doc in docs for ent in doc.ents]
+        texts = [doc.text for doc in docs if doc.ents]
+        if name == "test":
+            self.tested.update(labels)
+            self.test_texts += texts
+        elif name != "dev":
+            self.learned.update(labels)
+            self.texts.update(texts if name != DISTANT else ())
+
+    def lines(self) -> List[str]:
+        """In short lines; what did not occur is not mentioned."""
+        lines = []
+        lacking = sorted(set(self.tested) - self.learned) if self.learned else []
+        if lacking:
+            counts = ", ".join(f"{label} {self.tested[label]:,}" for label in lacking)
+            lines.append(f"Classes of the test part that no example has: {counts}")
+        if known := sum(text in self.texts for text in self.test_texts):
+            lines.append(
+                f"{known:,} of {len(self.test_texts):,} test sentences with entities "
+                f"are examples, too: F1 tells less of other text"
+            )
+        return lines
 
 
 def _find_parts(data: Path, format: str) -> Dict[str, Path]:

@@ -18,6 +18,7 @@ class CorpusReport:
     misaligned: Per class, spans that do not fall on token boundaries; the first of
         these, with their text and line, are `misaligned_examples`.
     overlapping: Spans left out because a longer one overlaps them.
+    slips: Places that look as if they were meant as marks, and were read as text.
     skipped: Per reason. unread: Keys of JSON lines with lists that are not known.
     """
 
@@ -27,6 +28,7 @@ class CorpusReport:
     misaligned: Counter[str] = field(default_factory=Counter)
     misaligned_examples: list[str] = field(default_factory=list)
     overlapping: int = 0
+    slips: list[str] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     unread: Counter[str] = field(default_factory=Counter)
 
@@ -51,6 +53,12 @@ class CorpusReport:
             lines += [f"  e.g. {example}" for example in self.misaligned_examples]
         if self.overlapping:
             lines.append(f"{self.overlapping:,} spans overlap a longer one: left out")
+        if self.slips:
+            lines.append(
+                f"{len(self.slips):,} places look like marks and are read as text: "
+                "write [words](LABEL)"
+            )
+            lines += [f"  e.g. {slip}" for slip in self.slips[:N_EXAMPLES]]
         for reason, count in sorted(self.skipped.items()):
             lines.append(f"{count:,} {reason}: left out")
         for key, count in sorted(self.unread.items()):

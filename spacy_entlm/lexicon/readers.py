@@ -235,6 +235,9 @@ def _explain_nothing(report: LexiconReport, label_map: LabelMap) -> str:
             f"file: {types:.1000}. Name some of these"
         )
     if UNLABELLED in report.left_out:
-        return "no name has a label: give one with --label"
+        return (
+            "no name has a label: give one with --label, or write a .tsv file of lines "
+            "with a name, a tab and its label"
+        )
     reasons = ", ".join(f"{n:,} {reason}" for reason, n in report.left_out.items())
     return f"no name that can be used{f' ({reasons})' if reasons else ': it is empty'}"

@@ -220,6 +220,23 @@ def test_a_training_part_without_an_entity_ends_in_one_line(convert, data, part)
     assert not Path("out").exists()
 
 
+def test_marks_off_the_words_of_a_tokenizer_ask_for_the_language(convert, data):
+    text = "[\u6d77\u5357](LOC)\u5728\u5357\u65b9\n\u5728\u5357\u65b9\n"
+    result = convert(data(train=text, test=ANN), "out")
+    assert result.exit_code == 1
+    assert "is --lang en right?" in result.stderr
+
+
+def test_what_makes_figures_doubtful_is_told(convert, data):
+    train = "[Ann](PER) left\n[Lima](LOC) is far\n"
+    test = "[Ann](PER) left\n[Ann](WHO) and [Bo](WHO) left\nno one left\n"
+    result = convert(data(train=train, test=test), "out")
+    assert "Classes of the test part that no example has: WHO 2\n" in result.stdout
+    assert "1 of 2 test sentences with entities are examples, too" in result.stdout
+    again = convert(data(train=train, test="[Bo](PER) ran\n"), "out", "--overwrite")
+    assert "examples" not in again.stdout and "no example" not in again.stdout
+
+
 def test_what_lies_beside_samples_is_none(convert, data):
     data(train=ANN, **{"5shot__1": ANN, "5shot__README": "Drawn", "ashot__1": "Shot"})
     assert convert("data", "out").exit_code == 0

@@ -141,6 +141,16 @@ def test_broken_markup_is_an_error_with_its_line(error_of, line):
     assert ", line 2: " in message
 
 
+def test_what_may_be_a_slip_in_the_markup_is_told(read):
+    text = "[Lima](LOC)\n[Lima (LOC) is [1] (see LOC).\n[Lima] (LOC), [it] (was)\n"
+    docs, report = read("a.txt", text)
+    assert [len(doc.ents) for doc in docs] == [1, 0, 0]
+    assert report.slips == ["line 2: [Lima (LOC)", "line 3: [Lima] (LOC)"]
+    told = report.problems()
+    assert told[0].startswith("2 places look like marks and are read as text")
+    assert told[1:] == [f"  e.g. {slip}" for slip in report.slips]
+
+
 # Files and formats
 
 
