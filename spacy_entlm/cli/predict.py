@@ -1,12 +1,12 @@
 """The command `predict`: entities of plain text, to a file."""
 
-import math
 import os
 from collections import Counter
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Dict, Iterable, Iterator, Optional, Tuple
+from typing import IO, Any, Callable, Dict, Iterable, Iterator, Optional, Tuple
 
 import spacy
 from spacy.tokens import Doc, DocBin
@@ -56,18 +56,19 @@ def predict_cli(
     if gpu_id >= 0:
         spacy.require_gpu(gpu_id)
     nlp, counts = load_pipeline(pipeline, threshold), Counter[str]()
+    entries = partial(_entries, in_, nlp.max_length)
 
     def found(n_done: int = 0) -> Iterator[Tuple[Doc, Entry]]:
         """Texts with their entities, all but the first, and the objects of IN."""
         counts["texts"] = n_done
-        texts = islice(_entries(in_, nlp.max_length), n_done, None)
+        texts = islice(entries(), n_done, None)
         stream = nlp.pipe(texts, as_tuples=True, batch_size=batch_size)
         for doc, entry in tqdm(stream, unit="text", initial=n_done, disable=None):
             counts.update(texts=1, entities=len(found_spans(doc)))
             yield doc, entry
 
     if out.suffix.lower() == JSONL:
-        with _append(out, in_, resume, overwrite) as (file_, n_done):
+        with _append(out, in_, entries, resume, overwrite) as (file_, n_done):
             for doc, entry in found(n_done):
                 file_.write(dump_line(entities_of(doc, entry)))
     else:
@@ -88,26 +89,33 @@ def _write_whole(found: Iterable[Tuple[Doc, Entry]], path: Path, title: str) -> 
     path.write_text(page, encoding="utf8")
 
 
-def _entries(path: Path, max_length: float = math.inf) -> Iterator[Tuple[str, Entry]]:
+def _entries(path: Path, max_length: int) -> Iterator[Tuple[str, Entry]]:
     """The texts of a file that are not blank, and the objects that they come from.
     RAISES (DataError): If the file cannot be read, or a text is too long for spaCy."""
     if unpacked_extension(path) == JSONL:
-        for number, entry in read_objects(path, form='{"text": "..."}'):
-            text = text_of(entry, path, number)
-            if len(text) > max_length:
-                problem = f"a text of {len(text):,} characters, of which spaCy reads "
-                problem += f"{max_length:,}: split it"
-                raise DataError(problem, path=path, line=number)
-            if text.strip():
-                yield text, entry
+        objects = read_objects(path, form='{"text": "..."}')
+        texts: Iterator[Tuple[int, str, Entry]] = (
+            (n, text_of(entry, path, n), entry) for n, entry in objects
+        )
     else:
-        texts = (text.strip() for _, text in numbered_texts(path))
-        yield from ((text, {}) for text in texts if text)
+        lines = numbered_texts(path, longest=None)
+        texts = ((n, text.strip(), {}) for n, text in lines)
+    for number, text, entry in texts:
+        if len(text) > max_length:
+            problem = f"a text of {len(text):,} characters, of which spaCy reads "
+            problem += f"{max_length:,}: split it"
+            raise DataError(problem, path=path, line=number)
+        if text.strip():
+            yield text, entry
 
 
 @contextmanager
 def _append(
-    out: Path, in_: Path, resume: bool, overwrite: bool
+    out: Path,
+    in_: Path,
+    entries: Callable[[], Iterator[Tuple[str, Entry]]],
+    resume: bool,
+    overwrite: bool,
 ) -> Iterator[Tuple[IO[bytes], int]]:
     """Give a file to append to, which takes the place of OUT at the end, and how many
     texts it has already."""
@@ -121,15 +129,21 @@ def _append(
             raise DataError(f"holds an unfinished run: {hint}", path=part)
         if not resume:
             part.unlink(missing_ok=True)
-        n_done = _check_unfinished(part, in_) if part.exists() else 0
-        with part.open("ab") as file_:
-            yield file_, n_done
+        n_done = _check_unfinished(part, entries()) if part.exists() else 0
+        try:
+            with part.open("ab") as file_:
+                yield file_, n_done
+        except BaseException:
+            if not part.stat().st_size:  # nothing to go on with
+                part.unlink()
+                lock.unlink(missing_ok=True)
+            raise
         sync(part)
         part.replace(out)
     lock.unlink(missing_ok=True)
 
 
-def _check_unfinished(part: Path, in_: Path) -> int:
+def _check_unfinished(part: Path, texts: Iterator[Tuple[str, Entry]]) -> int:
     """How many texts are done; a line that is not whole is taken away. RAISES
     (DataError): If they are not the first texts of the input."""
     n_done, size, last = 0, 0, b""
@@ -139,7 +153,7 @@ def _check_unfinished(part: Path, in_: Path) -> int:
                 n_done, size, last = n_done + 1, size + len(line), line
     if n_done:
         text = load_object(last, part, n_done, form="text").get("text")
-        if text != next(islice(_entries(in_), n_done - 1, None), ("", {}))[0]:
+        if text != next(islice(texts, n_done - 1, None), ("", {}))[0]:
             hint = "was written for another input: begin again with --overwrite"
             raise DataError(hint, path=part, line=n_done)
     os.truncate(part, size)

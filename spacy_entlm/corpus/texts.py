@@ -45,12 +45,15 @@ def read_texts(paths: Iterable[Path]) -> Iterator[str]:
                     yield part
 
 
-def numbered_texts(path: Path) -> Iterator[Text]:
+def numbered_texts(
+    path: Path, longest: Optional[int] = MAX_LINE_CHARS
+) -> Iterator[Text]:
     """Go through one text file, with blank lines.
+    longest (Optional[int]): Of a .txt file's lines, as `read_lines` takes it.
     RAISES (DataError): As `read_texts`."""
     kind = _kind(path)
     if kind == ".txt":
-        yield from read_lines(path, longest=MAX_LINE_CHARS)
+        yield from read_lines(path, longest=longest)
     elif kind == ".jsonl":
         for number, entry in read_objects(path, form='{"text": "..."}'):
             yield number, text_of(entry, path, number)

@@ -114,6 +114,20 @@ def test_run_that_was_ended_goes_on_to_the_same_file(
     assert sum(n_texts) == 3 - n_whole
 
 
+def test_a_long_line_is_one_text(predict):
+    long = f"{LINES[0]} " * 600
+    Path("in.txt").write_text(f"{LINES[1]}\n{long}\n", encoding="utf8")
+    assert predict("in.txt", "out.jsonl").exit_code == 0
+    assert [entry["text"] for entry in read("out.jsonl")] == [LINES[1], long.strip()]
+
+
+def test_a_run_that_found_nothing_leaves_nothing(predict):
+    Path("latin.txt").write_bytes("Málaga\n".encode("latin-1"))
+    result = predict("latin.txt", "out.jsonl")
+    assert result.exit_code == 1 and "not UTF-8" in result.output
+    assert sorted(path.name for path in Path().iterdir()) == ["in.txt", "latin.txt"]
+
+
 def test_unfinished_run_of_another_input_is_refused(predict):
     part = Path("out.jsonl.unfinished")
     part.write_text('{"text": "other", "spans": []}\n')
@@ -177,6 +191,9 @@ def test_what_cannot_be_read_at_once_is_told(predict):
     assert result.exit_code == 1
     said = " ".join(result.stderr.split())
     assert "long.jsonl" in said and "1,250,000 characters" in said
+    Path("long.txt").write_text("long " * 250_000, encoding="utf8")
+    said = " ".join(predict("long.txt", "out.jsonl").stderr.split())
+    assert "long.txt, line 1" in said and "1,249,999 characters" in said
 
 
 def test_earlier_annotation_is_no_prediction(predict):
