@@ -36,6 +36,17 @@ def resolve_backbone(name: Union[str, Path]) -> str:
     return str(folder)
 
 
+def warn_of_language(component: str, backbone: str, lang: str) -> None:
+    """Warn where the package's own backbone did not read the language of a pipeline.
+    component, backbone, lang (str): Names; "xx" is any language."""
+    if backbone == ENTLM_MINI and lang not in ("en", "xx"):
+        logger.warning(
+            f"[{component}] The backbone {ENTLM_MINI} has read English, and the "
+            f"language of the pipeline is {lang!r}: name one that has read it, for "
+            'instance "bert-base-multilingual-cased"'
+        )
+
+
 @functools.cache
 def _say_that_larger_is_better() -> None:
     logger.info(

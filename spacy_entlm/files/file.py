@@ -47,7 +47,7 @@ def check_output(
 def check_extension(path: Path, known: Sequence[str]) -> None:
     """RAISES (DataError): If the name of an output ends in none of some extensions."""
     if not path.name.lower().endswith(tuple(known)):
-        some = f"{', '.join(known[:-1])} or {known[-1]}"
+        some = " or ".join([", ".join(known[:-1]), known[-1]] if known[1:] else known)
         raise DataError(f"cannot be written: end its name in {some}", path=path)
 
 

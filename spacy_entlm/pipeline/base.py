@@ -26,6 +26,7 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Optimizer
 
+from ..backbones.names import warn_of_language
 from ..decoding.types import Decoder, DocEntities, LabelScores
 from ..files.errors import DataError, located
 from ..files.folder import pack_folder, read_folder, unpack_folder, write_folder
@@ -312,6 +313,7 @@ class MaskedLMNER(TrainablePipe):
         if nlp is not None:
             add_requirement(nlp)
             suit_optimizer(nlp, self.label_model.backbone)
+            warn_of_language(self.name, self.label_model.backbone, nlp.lang or "xx")
 
     def _note_labels(self) -> None:
         for label in self.labels:

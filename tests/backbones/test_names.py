@@ -6,7 +6,7 @@ import pytest
 
 from spacy_entlm.backbones import names
 from spacy_entlm.backbones.errors import BackboneError
-from spacy_entlm.backbones.names import resolve_backbone
+from spacy_entlm.backbones.names import resolve_backbone, warn_of_language
 
 
 @pytest.fixture
@@ -41,6 +41,23 @@ def test_larger_ones_are_recommended_once(assets, caplog):
     assert record.levelname == "INFO"
     assert "larger one gives better results" in record.message
     assert 'name = "bert-base-cased"' in record.message
+
+
+@pytest.mark.parametrize(
+    "backbone, lang, n",
+    [
+        ("entlm-mini", "de", 1),
+        ("entlm-mini", "en", 0),
+        ("entlm-mini", "xx", 0),
+        ("bert-base-german-cased", "de", 0),
+    ],
+)
+def test_another_language_than_the_packages_own_has_read_is_told(
+    backbone, lang, n, caplog
+):
+    warn_of_language("ner", backbone, lang)
+    assert len(caplog.records) == n
+    assert all("[ner]" in x.message and "'de'" in x.message for x in caplog.records)
 
 
 def test_a_copy_without_the_model_says_so(monkeypatch, tmp_path):

@@ -75,7 +75,7 @@ def test_output_is_not_overwritten_and_named_well(rank):
     result = rank("in.txt", "next.jsonl")
     assert result.exit_code == 1 and "--overwrite" in result.stderr
     assert Path("next.jsonl").read_text() == "mine"
-    assert "end its name in" in rank("in.txt", "next.json").stderr
+    assert "end its name in .jsonl" in rank("in.txt", "next.json").stderr
 
 
 def test_other_tools_get_their_form(rank, texts):
