@@ -102,6 +102,7 @@ def _draw(
 ) -> List[Doc]:
     """exact: `sample_exact`, None: not at all. rest: What is drawn from if that fails;
     None: nothing."""
+    told: List[str] = []
     try:
         if exact is not None:
             return exact(docs, shots, seed=seed)
@@ -110,7 +111,9 @@ def _draw(
             raise
         less = ", and no sentence without entities"
         less = less if exact.keywords["keep_negatives"] else ""
-        echo(str(error), f"So at least {shots} of every class are taken{less}")
+        told = [str(error), f"So at least {shots} of every class are taken{less}"]
     from ..corpus.sampling import sample_at_least  # scipy takes a second
 
-    return list(sample_at_least(rest or [], shots, seed=seed))
+    drawn = list(sample_at_least(rest or [], shots, seed=seed))
+    echo(*told)
+    return drawn

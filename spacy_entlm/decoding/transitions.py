@@ -43,6 +43,12 @@ class TransitionCounts:
         after_inside = self.inside_same + self.inside_other
         return self.start_inside + self.outside_inside + after_inside
 
+    @property
+    def begin_rate(self) -> float:
+        """Entities that begin, for each word that follows no entity."""
+        inside = self.start_inside + self.outside_inside
+        return inside / max(inside + self.start_outside + self.outside_outside, 1)
+
     @classmethod
     def from_dict(cls, data: Dict[str, int]) -> "TransitionCounts":
         """Undo `dataclasses.asdict`.

@@ -1,6 +1,7 @@
 """The best sequence of classes of each sentence (EntLM + Struct)."""
 
 import json
+import logging
 from dataclasses import asdict, replace
 from typing import Any, Callable, Iterable, List, Optional, Tuple
 
@@ -21,6 +22,8 @@ from .transitions import (
     words_of,
 )
 from .types import NO_LABEL, DocEntities, LabelScores
+
+logger = logging.getLogger("spacy.entlm")
 
 # Measured on wikigold (docs/decoding.md).
 DEFAULT_TAU = 0.3
@@ -51,12 +54,18 @@ class ViterbiDecoder:
     few_shot_calibration = (0.46, -1.49)
 
     def __init__(
-        self, *, tau: Optional[float] = None, get_docs: Optional[GetDocs] = None
+        self,
+        *,
+        tau: Optional[float] = None,
+        get_docs: Optional[GetDocs] = None,
+        least_share: float = 0.0,
     ):
         """tau (Optional[float]): Weight of the transitions, from 0 (none) to 1 (as they
             were counted); None: 0.3.
         get_docs (Optional[Callable]): Gives annotated text, from which transitions are
             counted where it has entities of the classes; else the examples serve.
+        least_share (float): They serve, too, where less than this share of as many
+            entities begin in that text as in them: a short list of names marks few.
         RAISES (ValueError): If tau is out of range.
         """
         tau = DEFAULT_TAU if tau is None else tau
@@ -64,23 +73,33 @@ class ViterbiDecoder:
             raise ValueError(f"tau must be from 0 to 1, not {tau}")
         self.tau = tau
         self.get_docs = get_docs
+        self.least_share = least_share
         self.counts: Optional[TransitionCounts] = None
 
     def initialize(
         self, get_examples: Callable[[], Iterable[Example]], labels: Tuple[str, ...]
     ) -> None:
-        """Count transitions in the annotated text, or else in the examples. Entities
-        of other labels do not count.
+        """Count transitions in the annotated text, or else in the examples (see
+        `__init__`). Entities of other labels do not count.
 
         RAISES (ValueError): What `get_docs` raises.
         """
         references = [eg.reference for eg in get_examples()]
         language = references[0].vocab.lang if references else ""
         docs = None if self.get_docs is None else self.get_docs(language, labels)
-        counts = None if docs is None else count_transitions(docs, labels)
-        if counts is None or not counts.n_inside:
-            counts = count_transitions(references, labels)
-        self.counts = counts
+        self.counts = own = count_transitions(references, labels)
+        if docs is None:
+            return
+        counts = count_transitions(docs, labels)
+        if counts.begin_rate < self.least_share * own.begin_rate:
+            logger.info(
+                "Transitions are those of the examples, where %.1f %% of the words "
+                "begin an entity: in the annotated text %.1f %% do",
+                100 * own.begin_rate,
+                100 * counts.begin_rate,
+            )
+        elif counts.n_inside:
+            self.counts = counts
 
     def __call__(self, scores: LabelScores, docs: List[Doc]) -> List[DocEntities]:
         """Decode the words of some Docs.

@@ -13,7 +13,7 @@ from ..backbones.recommended import Recommended, read_recommended
 from ..decoding.types import Decoder
 from ..label_words.choice import choose_label_words
 from ..label_words.class_names import words_of_names
-from ..label_words.words import LabelWordError, LabelWords
+from ..label_words.words import LabelWordError, LabelWords, read_label_words
 from ..model.base import PieceModel, get_label_model
 from ..model.types import PieceFeatures, PieceGradient
 from .base import ASSIGNS, COMMON_CONFIG, MODEL_CONFIG, SCORE_WEIGHTS, MaskedLMNER
@@ -152,6 +152,7 @@ class EntLMNER(MaskedLMNER):
         nlp: Optional[Language] = None,
         labels: Optional[Union[Dict[str, List[str]], List[str]]] = None,
         label_words: Optional[Dict[str, List[str]]] = None,
+        searched_words: Optional[str] = None,
         label_rows: Optional[str] = None,
     ) -> None:
         """Load the backbone and give each class its label row.
@@ -162,8 +163,10 @@ class EntLMNER(MaskedLMNER):
         label_words (Optional[Dict[str, List[str]]]): Label words per class. Classes
             of the examples or of `labels` that have none here get the backbone's own
             words, if it brings some for a class of that name or one that wins at their
-            entities, else the words of their names, and where these are no words some
-            from the entities of the examples.
+            entities, else searched ones, else the words of their names, and where these
+            are no words some from the entities of the examples.
+        searched_words (Optional[str]): File of words that `search` found in text that a
+            lexicon annotated.
         label_rows (Optional[str]): File of rows that `search --method prototype` found
             with this backbone: where a class has one, it starts from that in place of
             its label words.
@@ -183,6 +186,10 @@ class EntLMNER(MaskedLMNER):
         warn_of_unknown_labels(self.name, given, counts, labels or added)
         path = None if label_rows is None else Path(label_rows)
         learned = read_recommended(self.label_model.backbone)
+        # Of those that the backbone learned to say it is asked itself.
+        own = list(learned.label_words.values())
+        found = read_label_words(searched_words, tags=False) if searched_words else {}
+        searched = {x: words for x, words in found.items() if words not in own}
         with self._initializing(nlp):
             view = self.label_model
 
@@ -190,9 +197,11 @@ class EntLMNER(MaskedLMNER):
                 return words_of_names(classes, view.word_pieces)
 
             def search(classes: List[str]) -> LabelWords:
+                found = {x: searched[x] for x in classes if searched.get(x)}
+                rest = [x for x in classes if x not in found]
                 pieces = view.word_pieces
-                return search_in_examples(
-                    get_examples(), classes, view.fold_word, pieces, wanted
+                return found | search_in_examples(
+                    get_examples(), rest, view.fold_word, pieces, wanted
                 )
 
             def recognise(classes: List[str], *names: LabelWords) -> LabelWords:

@@ -199,6 +199,14 @@ def test_a_folder_of_dense_sentences_goes_on_with_a_few_more(sample, dense):
     assert len(texts("out/train.spacy")) == 2
 
 
+def test_what_is_not_done_is_not_told(sample):
+    Path("few.conll").write_text("Ann B-PER\n\nBo B-PER\nLima B-LOC\n")
+    sample("few.conll", "corpus/train.spacy", "--shots", "all")
+    result = sample("corpus", "out", "--shots", 2)
+    assert result.exit_code == 1 and "LOC: 1 of 2" in result.stderr
+    assert "are taken" not in result.stdout
+
+
 @pytest.mark.skipif(not SHARED.is_dir(), reason="no shared data")
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_real_corpus_is_sampled_exactly(sample, seed):

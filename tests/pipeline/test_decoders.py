@@ -68,8 +68,19 @@ def test_annotated_text_that_need_not_be_there(tmp_path):
     decoder.initialize(examples(annotated_doc(["x"], (0, 1, "PER"))), LABELS)
     assert decoder.counts == TransitionCounts(start_inside=1)
     DocBin(docs=[annotated_doc(list("abc"), (0, 1, "LOC"))]).to_disk(path)
-    decoder.initialize(examples(annotated_doc(["x"], (0, 1, "PER"))), LABELS)
+    decoder.initialize(examples(annotated_doc(list("wxyz"), (0, 1, "PER"))), LABELS)
     assert decoder.counts.outside_outside == 1
+
+
+@pytest.mark.parametrize("require, n_outside", [(True, 7), (False, 2)])
+def test_text_in_which_a_short_list_marks_little_tells_nothing(
+    tmp_path, require, n_outside
+):
+    path = tmp_path / "annotated.spacy"
+    DocBin(docs=[annotated_doc(list("abcdefghi"), (0, 1, "LOC"))]).to_disk(path)
+    decoder = build_viterbi_decoder(transitions=path, require=require)
+    decoder.initialize(examples(annotated_doc(list("wxyz"), (0, 1, "PER"))), LABELS)
+    assert decoder.counts.outside_outside == n_outside
 
 
 def test_annotated_text_without_these_classes_is_refused(tmp_path):

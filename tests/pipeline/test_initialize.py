@@ -99,6 +99,28 @@ def test_the_backbones_own_words_come_before_those_of_the_examples(
     }
 
 
+def test_searched_words_come_after_the_backbones_and_before_the_name(
+    bert, blank_nlp, make_examples, tmp_path
+):
+    own = {"person": ["john"], "place": ["red"], "FOOD": ["acme"]}
+    nlp = blank_nlp(own_words(bert, tmp_path / "own", own))
+    examples = make_examples(nlp)
+    # Those of FOOD are the backbone's, and its rows say nothing of ORG here.
+    searched = {"PER": ["mary"], "LOC": ["rome"], "ORG": ["acme"], "OTHER": ["red"]}
+    path = tmp_path / "searched.json"
+    srsly.write_json(path, searched)
+    pipe = initialize(nlp, examples, searched_words=str(path))
+    assert pipe.label_data["PER"] == ["john"]
+    assert pipe.label_data["LOC"] == ["red"]
+    assert pipe.label_data["ORG"][:3] == ["acme", "corp", "commission"]
+    assert set(pipe.labels) == {"PER", "LOC", "ORG"}
+    searched = {"ORG": ["mary", "red"]}
+    srsly.write_json(path, searched)
+    given = {"PER": ["anna"], "LOC": ["rome"]}
+    pipe = initialize(nlp, examples, searched_words=str(path), label_words=given)
+    assert pipe.label_data == {**given, **searched}
+
+
 def test_a_class_with_the_backbones_own_words_starts_from_its_row(
     bert, blank_nlp, make_examples, tmp_path
 ):
