@@ -99,6 +99,10 @@ def _convert_folder(
             target.parent.mkdir(exist_ok=True)
             write_docs(docs, target)
             echo(f"{source}:", *report.lines())
+            if report.misaligned.total() > report.entities.total():
+                echo(
+                    f"Most marks are off the tokenizer's words: is --lang {lang} right?"
+                )
         names = sorted(path.name for path in data.iterdir() if path.is_file())
         (writing / NAMES_FILE).write_bytes(dump_json(names))
         if backbone is not None:
@@ -121,13 +125,14 @@ class _Doubts:
     def note(self, name: str, docs: List[Doc]) -> None:
         """name (str): Of the part: "train", "test", "5shot/1" and so on."""
         labels = [ent.label_ for doc in docs for ent in doc.ents]
-        texts = [doc.text for doc in docs if doc.ents]
+        # Columns say nothing of the space before a full stop.
+        texts = ["".join(doc.text.split()) for doc in docs if doc.ents]
         if name == "test":
             self.tested.update(labels)
             self.test_texts += texts
-        elif name != "dev":
+        elif name not in ("dev", DISTANT):
             self.learned.update(labels)
-            self.texts.update(texts if name != DISTANT else ())
+            self.texts.update(texts)
 
     def lines(self) -> List[str]:
         """In short lines; what did not occur is not mentioned."""

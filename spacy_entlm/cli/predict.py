@@ -60,7 +60,7 @@ def predict_cli(
 
     def found(n_done: int = 0) -> Iterator[Tuple[Doc, Entry]]:
         """Texts with their entities, all but the first, and the objects of IN."""
-        counts["texts"] = n_done
+        counts["before"] = n_done
         texts = islice(entries(), n_done, None)
         stream = nlp.pipe(texts, as_tuples=True, batch_size=batch_size)
         for doc, entry in tqdm(stream, unit="text", initial=n_done, disable=None):
@@ -74,7 +74,11 @@ def predict_cli(
     else:
         with write_file(out, overwrite=overwrite) as temporary:
             _write_whole(found(), temporary, in_.name)
-    echo(f"{counts['texts']:,} texts, {counts['entities']:,} entities", f"Wrote {out}")
+    before = (
+        f", after {n:,} texts of the earlier run" if (n := counts["before"]) else ""
+    )
+    found_now = f"{counts['texts']:,} texts, {counts['entities']:,} entities"
+    echo(found_now + before, f"Wrote {out}")
 
 
 def _write_whole(found: Iterable[Tuple[Doc, Entry]], path: Path, title: str) -> None:

@@ -10,6 +10,7 @@ from .records import (
     CONLL,
     INLINE,
     INLINE_MARKUP,
+    INLINE_SLIP,
     JSONL,
     Record,
     parse_conll,
@@ -89,8 +90,10 @@ def format_from_content(lines: Iterable[Line], path: Path) -> str:
         is_certain_tag(value) for columns in rows for value in (columns[0], columns[-1])
     ):
         return CONLL
+    slip = next((found[0] for _, x in head if (found := INLINE_SLIP.search(x))), None)
+    meant = f" (is {slip!r:.60} meant as such?)" if slip else ""
     raise DataError(
-        "neither columns of words and tags nor [words](LABEL) markup found: add the "
-        f"annotation, or name the format ({', '.join(FORMATS)})",
+        f"neither columns of words and tags nor [words](LABEL) markup found{meant}: "
+        f"add the annotation, or name the format ({', '.join(FORMATS)})",
         path=path,
     )

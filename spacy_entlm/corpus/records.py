@@ -15,7 +15,7 @@ CONLL, JSONL, INLINE = "conll", "jsonl", "inline"
 LABEL = r"[^\W\d_](?:[\w-]|[^\x00-\x7f\s\w])*"
 INLINE_MARKUP = re.compile(rf"\[([^\[\]]+)\]\(({LABEL})\)")
 # What may be meant as such: the bracket is not closed, or a space stands before "(".
-_SLIP = re.compile(rf"\[[^\[\]()]+\]? ?\(({LABEL})\)")
+INLINE_SLIP = re.compile(rf"\[[^\[\]()]*[^\[\]()\s]\]?\s*\(\s*({LABEL})\s*\)")
 # The spans of a text: Prodigy's and ours, spaCy's, doccano's.
 SPAN_KEYS = ("spans", "entities", "label", "labels")
 # Lists that say nothing about entities.
@@ -233,7 +233,7 @@ def parse_inline(
                 records.append(TextRecord(*_strip_markup(line.strip()), number))
     labels = {span.label for record in records for span in record.spans}
     for record in records:
-        slips = [x[0] for x in _SLIP.finditer(record.text) if x[1] in labels]
+        slips = [x[0] for x in INLINE_SLIP.finditer(record.text) if x[1] in labels]
         report.slips += [f"line {record.number}: {slip:.100}" for slip in slips]
     return records
 

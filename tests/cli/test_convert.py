@@ -225,14 +225,21 @@ def test_marks_off_the_words_of_a_tokenizer_ask_for_the_language(convert, data):
     result = convert(data(train=text, test=ANN), "out")
     assert result.exit_code == 1
     assert "is --lang en right?" in result.stderr
+    result = convert(data(train=ANN, test=text), "out")
+    assert result.exit_code == 0
+    assert result.stdout.count("is --lang en right?") == 1
 
 
 def test_what_makes_figures_doubtful_is_told(convert, data):
     train = "[Ann](PER) left\n[Lima](LOC) is far\n"
-    test = "[Ann](PER) left\n[Ann](WHO) and [Bo](WHO) left\nno one left\n"
+    test = "[Ann](PER)  left\n[Ann](WHO) and [Bo](WHO) left\nno one left\n"
     result = convert(data(train=train, test=test), "out")
     assert "Classes of the test part that no example has: WHO 2\n" in result.stdout
     assert "1 of 2 test sentences with entities are examples, too" in result.stdout
+    data(distant="[Bo](WHO) left\n")  # which are no examples
+    result = convert("data", "out", "--overwrite")
+    assert "Classes of the test part that no example has: WHO 2\n" in result.stdout
+    Path("data/distant.txt").unlink()
     again = convert(data(train=train, test="[Bo](PER) ran\n"), "out", "--overwrite")
     assert "examples" not in again.stdout and "no example" not in again.stdout
 

@@ -108,7 +108,12 @@ def test_run_that_was_ended_goes_on_to_the_same_file(
     monkeypatch.setattr(
         EntLMNER, "predict", lambda self, d: (n_texts.append(len(d)), pipe(self, d))[1]
     )
-    assert predict("in.txt", "out.jsonl", "--resume").exit_code == 0
+    result = predict("in.txt", "out.jsonl", "--resume")
+    assert result.exit_code == 0
+    n_found = sum(len(json.loads(line)["spans"]) for line in lines[n_whole:3])
+    assert f"{3 - n_whole} texts, {n_found} entities" in result.stdout
+    told = f"after {n_whole} texts of the earlier run" in result.stdout
+    assert told == (n_whole > 0)
     assert Path("out.jsonl").read_bytes() == whole
     assert not part.exists()
     assert sum(n_texts) == 3 - n_whole

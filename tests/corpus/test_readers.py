@@ -151,6 +151,17 @@ def test_what_may_be_a_slip_in_the_markup_is_told(read):
     assert told[1:] == [f"  e.g. {slip}" for slip in report.slips]
 
 
+def test_a_slip_throughout_a_file_is_shown(error_of):
+    message = error_of("a.txt", "It rained .\n[Lima] (LOC) is far .\n")
+    assert "(is '[Lima] (LOC)' meant as such?)" in message
+    assert "meant" not in error_of("a.txt", "It rained [a lot] (said Ann) .\n")
+
+
+def test_blanks_after_a_bracket_take_no_time(read):
+    _, report = read("a.txt", f"[Lima](LOC)\n[ a{' ' * 200_000}b\n")
+    assert not report.slips
+
+
 # Files and formats
 
 
