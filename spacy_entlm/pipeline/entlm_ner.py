@@ -186,10 +186,12 @@ class EntLMNER(MaskedLMNER):
         warn_of_unknown_labels(self.name, given, counts, labels or added)
         path = None if label_rows is None else Path(label_rows)
         learned = read_recommended(self.label_model.backbone)
-        # Of those that the backbone learned to say it is asked itself.
+        searched = (
+            read_label_words(searched_words, tags=False) if searched_words else {}
+        )
+        # Where the backbone's own words stand among them, it is asked itself.
         own = list(learned.label_words.values())
-        found = read_label_words(searched_words, tags=False) if searched_words else {}
-        searched = {x: words for x, words in found.items() if words not in own}
+        searched = {x: words for x, words in searched.items() if words not in own}
         with self._initializing(nlp):
             view = self.label_model
 
