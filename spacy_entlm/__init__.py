@@ -7,10 +7,18 @@ from .about import __version__
 if TYPE_CHECKING:
     from .pipeline.confidence import confidence
     from .pipeline.export import export
+    from .pipeline.lexicon import add_lexicon
     from .training.calibrate import calibrate
     from .training.recipe import train
 
-__all__ = ["__version__", "calibrate", "confidence", "export", "train"]
+__all__ = [
+    "__version__",
+    "add_lexicon",
+    "calibrate",
+    "confidence",
+    "export",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -19,6 +27,10 @@ def __getattr__(name: str) -> Any:
         from .training.recipe import train
 
         return train
+    if name == "add_lexicon":
+        from .pipeline.lexicon import add_lexicon
+
+        return add_lexicon
     if name == "calibrate":
         from .training.calibrate import calibrate
 

@@ -10,7 +10,13 @@ import spacy_entlm
 
 HEAVY = ["spacy", "torch", "transformers"]
 NAMES = {
-    "spacy_factories": {"bert_tagger", "entlm_ner", "nnshot", "structshot"},
+    "spacy_factories": {
+        "bert_tagger",
+        "entlm_lexicon",
+        "entlm_ner",
+        "nnshot",
+        "structshot",
+    },
     "spacy_architectures": {
         "spacy-entlm.EntLM.v1",
         "spacy-entlm.OnnxEntLM.v1",
@@ -21,6 +27,7 @@ NAMES = {
         "spacy-entlm.io_decoder.v1",
         "spacy-entlm.viterbi_decoder.v1",
     },
+    "spacy_callbacks": {"spacy-entlm.add_lexicon.v1"},
     "spacy_batchers": {"spacy-entlm.Batcher.v1"},
     "spacy_loggers": {"spacy-entlm.TrainingLogger.v1"},
     "thinc_schedules": {"spacy-entlm.decay_to_zero.v1"},

@@ -58,7 +58,7 @@ def read_signals(nlp: Language, docs: Iterable[Doc]) -> Signals:
             pieces = pipe.model.predict(group)
         scores = pipe.label_model.score(
             pieces,
-            label_bias=pipe.cfg["label_bias"],
+            label_bias=pipe.label_bias(group, pieces),
             need_probs=True,
             probability_floor=FLOOR,
         )

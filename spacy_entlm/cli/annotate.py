@@ -19,6 +19,7 @@ from ..files.errors import DataError
 from ..files.file import check_extension, check_output, replace_file, write_file
 from ..files.folder import check_folder
 from ..lexicon.match import LexiconMatcher, annotate
+from ..lexicon.readers import LEXICON_EXTENSIONS
 from ..lexicon.report import MatchReport
 from ..scale.engines import Engine
 from ..scale.lexicon import LexiconReader
@@ -31,8 +32,6 @@ from ._util import echo
 TEXT = "text"
 # Value of --stop-words for the language's own list.
 _LANGUAGES_OWN = "auto"
-# Forms of a lexicon, for the one in a folder of data.
-_LEXICON_EXTENSIONS = (".jsonl", ".tsv", ".csv", ".txt", ".list", ".lst")
 _STOP_HELP = f"Leave out names in this file; {_LANGUAGES_OWN}: stop words of --lang"
 _ENGINE_HELP = "local or ray: OUT becomes a folder of JSON lines, as of `apply`"
 # Enough to tell columns and markup from prose.
@@ -143,7 +142,7 @@ def _find_in_folders(data: Path, corpus: Path, output: Path) -> Tuple[Path, Path
     """The lexicon and the text. Where one is lacking, the output is written and the
     command ends: empty, or text of the data that is annotated already."""
     check_folder(data)
-    lexicon = files.find_part(data, "lexicon", _LEXICON_EXTENSIONS)
+    lexicon = files.find_part(data, "lexicon", LEXICON_EXTENSIONS)
     text = files.find_part(data, "unlabeled", EXTENSIONS) or corpus / "train.spacy"
     distant = corpus / "distant.spacy"
     if distant.is_file():

@@ -1,7 +1,7 @@
 """What a model hands a decoder, and what a decoder gives back."""
 
 from dataclasses import dataclass
-from typing import Callable, Iterable, List, Optional, Protocol, Tuple
+from typing import Callable, Iterable, List, Optional, Protocol, Tuple, Union
 
 import numpy
 from spacy.tokens import Doc
@@ -10,6 +10,9 @@ from thinc.types import Floats1d, Floats2d, Ints1d
 
 # In `LabelScores.best`: the word is in no entity.
 NO_LABEL = -1
+
+# What is added to the scores of classes: one for all, or float32 (n_words, n_labels).
+Bias = Union[float, numpy.ndarray]
 
 
 @dataclass

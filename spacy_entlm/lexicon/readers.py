@@ -24,6 +24,7 @@ from .labels import check_label
 JSONL, TSV, CSV, LIST = FORMATS = ("jsonl", "tsv", "csv", "list")
 _EXTENSIONS = {".jsonl": JSONL, ".tsv": TSV, ".csv": CSV}
 _EXTENSIONS.update(dict.fromkeys((".txt", ".list", ".lst"), LIST))
+LEXICON_EXTENSIONS = tuple(_EXTENSIONS)
 # In TSV, quotes are part of a name.
 _DIALECTS: dict[str, dict[str, Any]]
 _DIALECTS = {CSV: {}, TSV: {"delimiter": "\t", "quoting": csv.QUOTE_NONE}}

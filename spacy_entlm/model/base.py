@@ -16,7 +16,7 @@ import numpy
 from spacy.tokens import Doc
 from thinc.api import Model
 
-from ..decoding.types import LabelScores
+from ..decoding.types import Bias, LabelScores
 from .batches import Batch, iter_batches
 from .types import NONE, PieceFeatures, PieceGradient
 from .windows import Layout, SpanGetter, Windows, doc_spans, get_windows
@@ -81,7 +81,7 @@ class LabelModel(Protocol):
         self,
         pieces: PieceFeatures,
         *,
-        label_bias: float = 0.0,
+        label_bias: Bias = 0.0,
         need_probs: bool = False,
         probability_floor: float = 0.0,
     ) -> LabelScores:

@@ -8,7 +8,7 @@ import torch
 from spacy.tokens import Doc, Span
 
 from ..backbones.recommended import Recommended, knows_classes
-from ..decoding.types import LabelScores
+from ..decoding.types import Bias, LabelScores
 from ..label_words.prototypes import read_label_rows
 from ..label_words.rows import Rows
 from ..label_words.words import LabelWords, word_pieces
@@ -139,9 +139,14 @@ class EntLMModel(MaskedLMModel):
         """The pieces of a label word, as the vocabulary spells them."""
         return list(self.tokenizer.convert_ids_to_tokens(self.word_ids(word)))
 
-    def score(self, pieces: PieceFeatures, **settings: Any) -> LabelScores:
+    def score(
+        self, pieces: PieceFeatures, *, label_bias: Bias = 0.0, **settings: Any
+    ) -> LabelScores:
         """Scores of the words that `model.predict` read (paper, Eq. 4), with the
         settings of `score_words`."""
+        bias: Any = label_bias
+        if isinstance(bias, numpy.ndarray):
+            bias = self.to_device(bias)
         scores = score_words(
             pieces.features,
             self.to_device(pieces.piece_ids),
@@ -149,6 +154,7 @@ class EntLMModel(MaskedLMModel):
             sum(pieces.lengths),
             self.vocabulary,
             self.network.label_rows,
+            label_bias=bias,
             **settings,
         )
         return as_label_scores(scores, pieces.lengths)

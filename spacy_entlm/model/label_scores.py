@@ -7,7 +7,7 @@ piece has to win by so much that they are below the decoder's floor.
 """
 
 import math
-from typing import List, NamedTuple, Optional, Tuple
+from typing import List, NamedTuple, Optional, Tuple, Union
 
 import torch
 
@@ -36,7 +36,7 @@ def score_words(
     vocabulary: Rows,
     labels: Rows,
     *,
-    label_bias: float = 0.0,
+    label_bias: Union[float, torch.Tensor] = 0.0,
     need_probs: bool = False,
     probability_floor: float = 0.0,
 ) -> WordScores:
@@ -45,7 +45,7 @@ def score_words(
     features: float32 (n, width). piece_ids: int64 (n), of the first pieces.
     words: int64 (n), which words these are; a word that is not among them is none.
     n_words (int): Of all Docs.
-    label_bias (float): Added to the score of every label.
+    label_bias (float, or float32 (n, n_labels)): Added to the scores of labels.
     need_probs (bool): Whether p(class) is wanted for all words.
     probability_floor (float): With need_probs: where each class is less probable than
         this share of the vocabulary's best word, p(class) is 0 and that word's p is 1.

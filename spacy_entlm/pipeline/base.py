@@ -27,7 +27,7 @@ from spacy.vocab import Vocab
 from thinc.api import Optimizer
 
 from ..backbones.names import warn_of_language
-from ..decoding.types import Decoder, DocEntities, LabelScores
+from ..decoding.types import Bias, Decoder, DocEntities, LabelScores
 from ..files.errors import DataError, located
 from ..files.folder import pack_folder, read_folder, unpack_folder, write_folder
 from ..files.text import read_bytes
@@ -167,10 +167,15 @@ class MaskedLMNER(TrainablePipe):
         model: LabelModel = self.label_model
         return model.score(
             pieces,
-            label_bias=self.cfg.get("label_bias", 0.0),
+            label_bias=self.label_bias(docs, pieces),
             need_probs=self.decoder.needs_probs,
             probability_floor=getattr(self.decoder, "probability_floor", 0.0),
         )
+
+    def label_bias(self, docs: List[Doc], pieces: PieceFeatures) -> Bias:
+        """What is added to the scores of classes in prediction, for all words, or for
+        those that were read, as `pieces` has them."""
+        return 0.0
 
     def _read_words(self, docs: List[Doc]) -> PieceFeatures:
         if not self.is_initialized:

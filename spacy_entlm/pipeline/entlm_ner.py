@@ -3,14 +3,16 @@
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
 
+import numpy
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
 from ..backbones.learn_rate import suitable_threshold
 from ..backbones.recommended import Recommended, read_recommended
-from ..decoding.types import Decoder
+from ..decoding.types import Bias, Decoder
 from ..label_words.choice import choose_label_words
 from ..label_words.class_names import words_of_names
 from ..label_words.words import LabelWordError, LabelWords, read_label_words
@@ -27,6 +29,7 @@ from .examples import (
     warn_of_unknown_labels,
     word_targets,
 )
+from .lexicon import LEXICON_KEY, LEXICON_WEIGHT, score_bias
 from .requirements import add_requirement
 
 # Examples that are read to tell which of the backbone's classes theirs are like.
@@ -39,6 +42,8 @@ MOST_EXAMPLES = 500
     default_config={
         "model": {"@architectures": "spacy-entlm.EntLM.v1", **MODEL_CONFIG},
         "label_bias": 0.0,
+        "lexicon_key": LEXICON_KEY,
+        "lexicon_weight": LEXICON_WEIGHT,
         **COMMON_CONFIG,
     },
     default_score_weights=SCORE_WEIGHTS,
@@ -50,6 +55,8 @@ def make_entlm_ner(
     decoder: Decoder,
     threshold: Optional[float],
     label_bias: float,
+    lexicon_key: Optional[str],
+    lexicon_weight: float,
     spans_key: Optional[str],
     annotate_ents: bool,
     overwrite: bool,
@@ -63,6 +70,11 @@ def make_entlm_ner(
         suits the backbone and the number of examples.
     label_bias (float): Added to every label's score at prediction: above 0 more is
         found, below 0 less but surer.
+    lexicon_key (Optional[str]): Span group whose spans, of names that are known, speak
+        for their labels, as `entlm_lexicon` or any component before this one sets it;
+        None: none does.
+    lexicon_weight (float): Added to the label's score at each word of such a span, as
+        many times as it has words.
     spans_key (Optional[str]): Span group for the entities with their confidences in
         `attrs["scores"]`; "{name}" stands for the component's name; None: no group.
     annotate_ents (bool): Whether `doc.ents` is set; if not, only the span group is.
@@ -87,12 +99,19 @@ class EntLMNER(MaskedLMNER):
         *,
         decoder: Decoder,
         label_bias: float = 0.0,
+        lexicon_key: Optional[str] = LEXICON_KEY,
+        lexicon_weight: float = LEXICON_WEIGHT,
         **settings: Any,
     ) -> None:
         """vocab (Vocab): The shared vocabulary. The others are those of
         `make_entlm_ner`."""
         super().__init__(vocab, model, name, decoder=decoder, **settings)
+        if lexicon_weight < 0.0:
+            problem = f"is 0 or more, not {lexicon_weight!r}"
+            raise ValueError(f"[{name}] lexicon_weight {problem}")
         self.cfg["label_bias"] = label_bias
+        self.cfg["lexicon_key"] = lexicon_key
+        self.cfg["lexicon_weight"] = lexicon_weight
         self._rehearsal_model: Optional[Model] = None
 
     @property
@@ -115,6 +134,18 @@ class EntLMNER(MaskedLMNER):
         if self.is_initialized:
             rows = {"learned": read_recommended(self.label_model.backbone)}
         return self._add_label(label, words or [], **rows)
+
+    def label_bias(self, docs: List[Doc], pieces: PieceFeatures) -> Bias:
+        """The setting of that name, and more where a name speaks for a class."""
+        cfg = self.cfg
+        bias = score_bias(
+            docs,
+            self.labels,
+            label_bias=cfg["label_bias"],
+            key=cfg["lexicon_key"],
+            weight=cfg["lexicon_weight"],
+        )
+        return bias[pieces.first_words] if isinstance(bias, numpy.ndarray) else bias
 
     def rehearse(
         self,

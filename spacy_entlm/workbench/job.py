@@ -21,9 +21,11 @@ from ..evaluation.scoring import entity_spans, judged_entities
 from ..files.folder import write_folder
 from ..label_words.words import LabelWordError
 from ..pipeline.confidence import confidence
+from ..pipeline.lexicon import add_lexicon
 from ..training.fit import few_shot_settings
 from ..training.recipe import train
 from .docs import as_doc, make_pipeline
+from .names import Names
 from .runs import FILE, LOOK, MODEL, TRAIN, WHEEL, WHEELS, Proposal, Runs
 from .store import ACCEPT, Store
 
@@ -108,6 +110,8 @@ class Job:
     def pipeline(self, gold: List[Dict[str, Any]]) -> Language:
         """A pipeline with the classes that are marked, or whose names say something."""
         nlp = make_pipeline(self.lang, self.backbone)
+        if listed := Names(self.store).by_class():
+            add_lexicon(nlp, listed)
         pipe: Any = nlp.get_pipe("entlm_ner")
         docs = [as_doc(text, nlp.vocab, self.names) for text in gold]
         examples = [Example(unannotated(doc), doc) for doc in docs]

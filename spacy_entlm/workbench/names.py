@@ -1,7 +1,8 @@
-"""A list of names that pre-marks texts; it is kept in the folder of a workbench."""
+"""A list of names that pre-marks texts, and that trained pipelines know; it is kept in
+the folder of a workbench."""
 
 import json
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence
 
 from ..files.errors import DataError
 from ..files.file import write_file
@@ -47,11 +48,21 @@ class Names:
     def __init__(self, store: Store) -> None:
         self.store, self.folder = store, store.path.parent
         self.matcher: Optional[LexiconMatcher] = None
+        self.entries: List[Entry] = []
         if (path := self.folder / LEXICON).is_file():
             kept = json.loads(store.setting(SETTING, "{}"))
             self.numbers: Dict[str, int] = kept["classes"]
-            entries, _ = read_lexicon(path)
-            self.matcher = LexiconMatcher(entries, case=kept["case"])
+            self.entries, _ = read_lexicon(path)
+            self.matcher = LexiconMatcher(self.entries, case=kept["case"])
+
+    def by_class(self) -> Dict[str, List[str]]:
+        """The names of each class, as it is called now."""
+        called = {row["id"]: row["name"] for row in self.store.classes()}
+        found: Dict[str, List[str]] = {}
+        for entry in self.entries:
+            if (number := self.numbers.get(entry.label)) in called:
+                found.setdefault(called[number], []).append(entry.name)
+        return found
 
     def text(self, number: int) -> Optional[Dict[str, Any]]:
         """`Store.text`, pre-marked with names, whose confidence is None. Where names

@@ -6,6 +6,7 @@ import numpy
 import pytest
 import spacy
 import torch
+from spacy.tokens import Span
 from spacy.training import Example
 from thinc.api import PyTorchGradScaler
 
@@ -112,6 +113,7 @@ def test_prediction_stays_on_the_device(on_device, factory, annotated, build):
     pipe.decoder.initialize(lambda: examples, pipe.labels)
     long = "Anna left Rome . " * 300  # more than a window
     docs = [nlp.make_doc(text) for text, _ in annotated] + [nlp.make_doc(long)]
+    docs[0].spans["lexicon"] = [Span(docs[0], 0, 1, pipe.labels[0])]
     scores = pipe.score_words(docs)
     assert isinstance(scores.best, DeviceArray)
     found = pipe.predict(docs)

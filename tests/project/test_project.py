@@ -68,7 +68,10 @@ def test_train_5shot_ends_in_scores_and_a_wheel_and_skips_a_second_time(project,
     assert f"F1 {100 * metrics['io']['f']:.2f} (IO gold)" in first.stdout
     assert len(list((results / "package").glob("en_entlm_news_5shot-*.whl"))) == 1
     nlp = spacy.load(results / "model-last")
-    assert nlp.pipe_names == ["entlm_ner"]
+    assert nlp.pipe_names == ["entlm_lexicon", "entlm_ner"]
+    assert any(
+        p["pattern"] == "Afghanistan" for p in nlp.get_pipe("entlm_lexicon").patterns
+    )
 
     second = run(project, "train-5shot", *variables)
     assert second.returncode == 0
@@ -99,6 +102,7 @@ def test_train_takes_few_sentences_without_a_test_part(project, bert):
     assert wheel.name.startswith("en_entlm_unfalle_2_allshot-")
     nlp = spacy.load(results / "model-last")
     assert nlp.get_pipe("entlm_ner").label_data == words
+    assert nlp.pipe_names == ["entlm_ner"]  # there is no list of names
 
 
 def test_a_wrong_folder_of_data_is_one_clear_line(project):

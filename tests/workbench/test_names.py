@@ -58,12 +58,14 @@ def test_a_renamed_class_keeps_its_names_and_a_class_that_is_gone_has_none(
     keep_names(store, [Entry("Berlin", "CITY"), Entry("Anna Smith", "PER")])
     store.rename_class(PER, "PERSON")
     names = Names(store)
+    assert names.by_class() == {"CITY": ["Berlin"], "PERSON": ["Anna Smith"]}
     assert names.text(number)["proposed"] == [
         [0, 2, PER, None],
         [3, 4, added, None],
     ]
     store.undo()
     store.undo()
+    assert names.by_class() == {"PER": ["Anna Smith"]}
     assert names.text(number)["proposed"] == [[0, 2, PER, None]]
 
 

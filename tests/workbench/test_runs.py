@@ -8,8 +8,10 @@ import spacy
 from filelock import FileLock
 
 from spacy_entlm.corpus.readers import read_docs
+from spacy_entlm.lexicon.entries import Entry
 from spacy_entlm.workbench.docs import export, read_any
 from spacy_entlm.workbench.job import Job
+from spacy_entlm.workbench.names import keep_names
 from spacy_entlm.workbench.runs import LOOK, TRAIN, Runs
 from spacy_entlm.workbench.store import ACCEPT, IGNORE, OPEN, NewText, Store
 from spacy_entlm.workbench.worker import main
@@ -51,6 +53,16 @@ def test_classes_whose_names_say_nothing_keep_no_look_from_others(runs, store, f
     main(folder, number)
     assert runs.latest()["state"] == "done"
     assert Job(folder, number).pipeline([]).get_pipe("entlm_ner").labels == ("Berlin",)
+
+
+def test_a_pipeline_knows_the_names_of_the_list(store, folder, bert):
+    store.setting("backbone", str(bert))
+    store.rename_class(2, "Berlin")
+    keep_names(store, [Entry("Paris", "Berlin")])
+    nlp = Job(folder, 1).pipeline([])
+    assert nlp.get_pipe("entlm_lexicon").patterns == [
+        {"label": "Berlin", "pattern": "Paris"}
+    ]
 
 
 def test_figures_are_those_of_the_test_part(runs, store, folder, annotated, gold):

@@ -5,7 +5,7 @@ from typing import NamedTuple, Optional
 
 import numpy
 
-from ...decoding.types import NO_LABEL
+from ...decoding.types import NO_LABEL, Bias
 from ..types import BLOCK_WORDS, MARGIN
 from .rows import ArrayRows, Vocabulary
 
@@ -27,7 +27,7 @@ def score_words(
     vocabulary: Vocabulary,
     labels: ArrayRows,
     *,
-    label_bias: float = 0.0,
+    label_bias: Bias = 0.0,
     need_probs: bool = False,
     probability_floor: float = 0.0,
 ) -> ArrayScores:
@@ -48,7 +48,7 @@ def score_words(
     margin = MARGIN
     if need_probs:
         margin -= math.log(probability_floor) if probability_floor else -math.inf
-    label = labels.scores(features) + numpy.float32(label_bias)
+    label = labels.scores(features) + numpy.asarray(label_bias, dtype="float32")
     if margin < math.inf:
         own = vocabulary.scores_of(features, piece_ids)
         left = numpy.flatnonzero(label.max(axis=1) > own - margin)

@@ -305,3 +305,15 @@ def test_decoder_settings_and_other_components_stay(trained, tmp_path, annotated
         "max_batch_pieces": None,
     }
     assert any(r.startswith("onnxruntime") for r in exported.meta["requirements"])
+
+
+def test_names_speak_in_an_exported_pipeline_as_before(trained_folder, texts, tmp_path):
+    settings = {f"components.{NAME}.lexicon_weight": 1000.0}
+    trained = spacy.load(trained_folder, config=settings)
+    spacy_entlm.add_lexicon(trained, {"ORG": ["cat", "Anna Smith"], "LOC": ["lot"]})
+    expected = found_in(trained, texts)
+    exported = spacy_entlm.export(trained, tmp_path / "out")
+    assert exported.pipe_names == ["entlm_lexicon", NAME]
+    assert found_in(exported, texts) == expected
+    exported.remove_pipe("entlm_lexicon")
+    assert found_in(exported, texts) != expected
