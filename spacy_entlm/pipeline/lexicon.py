@@ -52,9 +52,9 @@ def add_lexicon(
         pairs = [(entry.label, entry.name) for entry in entries]
     else:
         pairs = [(label, name) for label, names in lexicon.items() for name in names]
-    names = nlp.component_names
-    there = [name for name in names if nlp.get_pipe_meta(name).factory == FACTORY]
-    ruler: Any = nlp.get_pipe(there[0]) if there else nlp.add_pipe(FACTORY, first=True)
+    ruler: Any = find_lexicon(nlp)
+    if ruler is None:
+        ruler = nlp.add_pipe(FACTORY, first=True)
     known = {(pattern["label"], pattern["pattern"]) for pattern in ruler.patterns}
     stops = nlp.Defaults.stop_words
     new = [
@@ -64,6 +64,15 @@ def add_lexicon(
     ]
     ruler.add_patterns(new)
     return ruler
+
+
+def find_lexicon(nlp: Language) -> Optional[SpanRuler]:
+    """The component that finds names, if the pipeline has one."""
+    pipes: Iterable[Any] = nlp.components
+    for name, pipe in pipes:
+        if nlp.get_pipe_meta(name).factory == FACTORY:
+            return pipe
+    return None
 
 
 def build_lexicon_callback(path: Optional[str] = None) -> Callable[[Language], None]:

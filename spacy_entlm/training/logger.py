@@ -13,6 +13,7 @@ from spacy.language import Language
 from spacy.training import Example
 from spacy.training.loggers import console_logger_v3
 
+from ..pipeline.lexicon import find_lexicon
 from . import check
 
 logger = logging.getLogger("spacy.entlm")
@@ -111,6 +112,7 @@ def summary_lines(
         lines.append(f"  {label:<{width}} {counts[label]:>5}{f1}  {', '.join(words)}")
     if not pipe.labels:
         return lines
+    lines += _known_names(nlp, pipe.labels)
     rarest = min(pipe.labels, key=lambda label: counts[label])
     weakest = min(pipe.labels, key=lambda label: f1s[label])
     if counts[rarest] < FEW:
@@ -121,6 +123,18 @@ def summary_lines(
         advice = f"more examples of {weakest}, or other label words for it: its F1 is "
         advice += f"{f1s[weakest]:.1f}"
     return [*lines, f"What would help most: {advice}"]
+
+
+def _known_names(nlp: Language, labels: Iterable[str]) -> List[str]:
+    ruler = find_lexicon(nlp)
+    if ruler is None:
+        return []
+    counts = Counter(pattern["label"] for pattern in ruler.patterns)
+    known = [f"{label} {counts[label]:,}" for label in labels if counts[label]]
+    if not known:
+        others = ", ".join(map(str, counts))
+        return [f"The lexicon has names of no class, but of {others:.200}: rename them"]
+    return [f"Names that are known: {', '.join(known)}"]
 
 
 def _corpus_path(nlp: Language, part: str) -> Optional[Path]:

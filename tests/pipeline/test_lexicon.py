@@ -184,7 +184,7 @@ def test_a_config_adds_it_when_the_pipeline_is_initialised(tmp_path, bert, annot
     config["paths"].update(train=str(train), dev=str(train), backbone=str(bert))
     config["paths"]["lexicon"] = str(tmp_path)
     nlp = init_nlp(config)
-    nlp.initialize()
+    nlp.initialize(lambda: pairs)  # a second time
     assert nlp.pipe_names == [FACTORY, NAME]
     assert [p["pattern"] for p in nlp.get_pipe(FACTORY).patterns] == ["Port Vell"]
     weights = nlp.config["training"]["score_weights"]

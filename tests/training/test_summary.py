@@ -4,6 +4,7 @@ import pytest
 import spacy
 from spacy.training import Example
 
+import spacy_entlm
 from spacy_entlm.training.logger import measures_itself, scored_on, summary_lines
 
 NAME = "entlm_ner"
@@ -70,3 +71,15 @@ def test_class_with_the_lowest_f1_would_help_most(trained):
     lines = summary_lines(trained, NAME, [one] * 5, scores)
     assert f"more examples of {labels[-1]}" in lines[-1]
     assert lines[-1].endswith("its F1 is 25.0")
+
+
+def test_names_that_are_known_are_counted_and_those_of_no_class_told(trained):
+    assert not any("nown" in line for line in summary_lines(trained, NAME, []))
+    ruler = spacy_entlm.add_lexicon(trained, {"PERSON": ["Ann"], "CITY": ["Lima"]})
+    (line,) = (x for x in summary_lines(trained, NAME, []) if "lexicon" in x)
+    assert "names of no class, but of PERSON, CITY: rename them" in line
+    spacy_entlm.add_lexicon(trained, {"PER": ["Ann", "Bo"], "LOC": ["Lima"]})
+    lines = summary_lines(trained, NAME, [])
+    assert any(line.startswith("Names that are known: ") for line in lines)
+    assert any("PER 2" in line and "LOC 1" in line for line in lines)
+    assert len(ruler.patterns) == 5
