@@ -8,9 +8,12 @@ import numpy
 from spacy.language import Language
 from spacy.pipeline import SpanRuler
 from spacy.tokens import Doc
+from spacy.training import Example
 
 from ..decoding.types import Bias
 from ..files.text import find_part
+from ..lexicon.entries import clean_name
+from ..lexicon.labels import check_label
 from ..lexicon.readers import LEXICON_EXTENSIONS, read_lexicon
 
 FACTORY = "entlm_lexicon"
@@ -21,22 +24,39 @@ LEXICON_KEY = "lexicon"
 LEXICON_WEIGHT = 3.0
 
 
+class KnownNames(SpanRuler):
+    """A `span_ruler` that keeps the names that it has when a pipeline is initialised
+    without others."""
+
+    def initialize(
+        self,
+        get_examples: Callable[[], Iterable[Example]],
+        *,
+        nlp: Optional[Language] = None,
+        patterns: Optional[Sequence[Dict[str, Any]]] = None,
+    ) -> None:
+        """get_examples, nlp: Not asked. patterns (Optional[Sequence]): As of spaCy's
+        `SpanRuler`; they come in place of those that there are."""
+        if patterns:
+            super().initialize(get_examples, nlp=nlp, patterns=patterns)
+
+
 @Language.factory(
     FACTORY, assigns=["doc.spans"], default_config={"spans_key": LEXICON_KEY}
 )
-def make_entlm_lexicon(nlp: Language, name: str, spans_key: str) -> SpanRuler:
-    """Create a `span_ruler` that finds names, in any case, for `entlm_ner`; it has no
+def make_entlm_lexicon(nlp: Language, name: str, spans_key: str) -> KnownNames:
+    """Create a component that finds names, in any case, for `entlm_ner`; it has no
     scores of its own.
 
     spans_key (str): The span group, which is the `lexicon_key` of the `entlm_ner`.
     """
     settings: Dict[str, Any] = {"phrase_matcher_attr": "LOWER", "scorer": None}
-    return SpanRuler(nlp, name, spans_key=spans_key, overwrite=True, **settings)
+    return KnownNames(nlp, name, spans_key=spans_key, overwrite=True, **settings)
 
 
 def add_lexicon(
     nlp: Language, lexicon: Union[str, Path, Dict[str, List[str]]]
-) -> SpanRuler:
+) -> KnownNames:
     """Let the names of a lexicon speak for their classes in prediction. Stop words of
     the language are left out. A pipeline that has names already gets these, too.
 
@@ -44,14 +64,15 @@ def add_lexicon(
         first component.
     lexicon (Union[str, Path, Dict[str, List[str]]]): A file that `entlm lexicon` reads,
         or the names of each class.
-    RETURNS (SpanRuler): The component, whose `add_patterns` takes more.
-    RAISES (DataError): If the file cannot be read, or holds no name.
+    RETURNS (KnownNames): The component, whose `add_patterns` takes more.
+    RAISES (DataError): If the file cannot be read, holds no name, or a label is none.
+        (TypeError): If the names of a class are no list of strings.
     """
     if isinstance(lexicon, (str, Path)):
         entries, _ = read_lexicon(lexicon)
         pairs = [(entry.label, entry.name) for entry in entries]
     else:
-        pairs = [(label, name) for label, names in lexicon.items() for name in names]
+        pairs = [(check_label(x), name) for x in lexicon for name in _plain(lexicon, x)]
     ruler: Any = find_lexicon(nlp)
     if ruler is None:
         ruler = nlp.add_pipe(FACTORY, first=True)
@@ -66,7 +87,17 @@ def add_lexicon(
     return ruler
 
 
-def find_lexicon(nlp: Language) -> Optional[SpanRuler]:
+def _plain(lexicon: Dict[str, List[str]], label: str) -> List[str]:
+    names = lexicon[label]
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise TypeError(
+            f"The names of {label} are a list of strings, not {names!r:.80}"
+        )
+    cleaned = map(clean_name, names)
+    return [name for name, problem in cleaned if problem is None]
+
+
+def find_lexicon(nlp: Language) -> Optional[KnownNames]:
     """The component that finds names, if the pipeline has one."""
     pipes: Iterable[Any] = nlp.components
     for name, pipe in pipes:

@@ -205,3 +205,30 @@ def test_a_text_whose_names_are_known_is_less_in_doubt(trained, pipe):
     after = read_signals(trained, docs)
     assert after.doubt[0] < before.doubt[0]
     assert after.expected[0, pipe.labels.index("LOC")] == pytest.approx(4.0)
+
+
+def test_an_initialisation_keeps_names_unless_it_has_others(bert, annotated, blank_nlp):
+    nlp = blank_nlp(bert)
+    spacy_entlm.add_lexicon(nlp, {"LOC": ["Port  Vell", " "]})
+    pairs = [Example.from_dict(nlp.make_doc(t), a) for t, a in annotated]
+    nlp.initialize(lambda: pairs)
+    ruler = nlp.get_pipe(FACTORY)
+    assert ruler.patterns == [{"label": "LOC", "pattern": "Port Vell"}]
+    given = [{"label": "PER", "pattern": [{"LOWER": "dr."}, {"IS_TITLE": True}]}]
+    ruler.initialize(lambda: pairs, nlp=nlp, patterns=given)
+    assert ruler.patterns == given
+
+
+@pytest.mark.parametrize(
+    ("names", "error", "says"),
+    [
+        ({"LOC": "Lima"}, TypeError, "list of strings, not 'Lima'"),
+        ({"LOC": [1]}, TypeError, "list of strings"),
+        ({"O": ["Lima"]}, DataError, "is no label"),
+    ],
+)
+def test_what_is_no_list_of_names_is_refused(names, error, says):
+    nlp = spacy.blank("en")
+    with pytest.raises(error, match=says):
+        spacy_entlm.add_lexicon(nlp, names)
+    assert nlp.pipe_names == []
