@@ -69,7 +69,7 @@ def test_class_with_the_lowest_f1_would_help_most(trained):
     scores = {label: {"f": 0.5} for label in labels}
     scores[labels[-1]] = {"f": 0.25}
     lines = summary_lines(trained, NAME, [one] * 5, scores)
-    assert f"more examples of {labels[-1]}" in lines[-1]
+    assert f"more examples or names of {labels[-1]}" in lines[-1]
     assert lines[-1].endswith("its F1 is 25.0")
 
 
