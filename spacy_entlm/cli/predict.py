@@ -141,6 +141,9 @@ def _append(
             if not part.stat().st_size:  # nothing to go on with
                 part.unlink()
                 lock.unlink(missing_ok=True)
+            else:
+                told = f"What was read is in {part}: the same command goes on with"
+                echo(f"{told} --resume")
             raise
         sync(part)
         part.replace(out)

@@ -26,6 +26,7 @@ from .examples import (
     plain_label_words,
     search_in_examples,
     wanted_labels,
+    warn_of_same_words,
     warn_of_unknown_labels,
     word_targets,
 )
@@ -243,6 +244,7 @@ class EntLMNER(MaskedLMNER):
             words = choose_label_words(
                 wanted, learned.label_words, search, name, recognise
             )
+            warn_of_same_words(self.name, words)
             started = view.add_labels(words, learned=learned, label_rows=path)
             self._note_labels()
             self.decoder.initialize(get_examples, self.labels)

@@ -3,7 +3,17 @@
 import logging
 from collections import Counter
 from difflib import get_close_matches
-from typing import Callable, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import (
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 
 import numpy
 from spacy.language import Language
@@ -111,6 +121,18 @@ def warn_of_unknown_labels(
         hint = f": is {folded[near[0]]} meant?" if near else ""
         what = f"No example has the class {label}, for which there are label words"
         logger.warning("[%s] %s%s", name, what, hint)
+
+
+def warn_of_same_words(name: str, label_words: LabelWords) -> None:
+    """Warn of classes that start alike: what tells them apart is in the examples alone.
+    name (str): The component's."""
+    by_words: Dict[Tuple[str, ...], List[str]] = {}
+    for label, words in label_words.items():
+        by_words.setdefault(tuple(sorted(words)), []).append(label)
+    for same, labels in by_words.items():
+        if len(labels) > 1:
+            what = f"{', '.join(labels)} have the same label words ({', '.join(same)})"
+            logger.warning("[%s] %s: give each class words of its own", name, what)
 
 
 def search_in_examples(

@@ -120,7 +120,9 @@ def summary_lines(
     elif scores is None:
         advice = "a dev part, or `crossval`, to see which class is found least"
     else:
-        advice = f"more examples or names of {weakest}, or other label words: its F1 is "
+        advice = (
+            f"more examples or names of {weakest}, or other label words: its F1 is "
+        )
         advice += f"{f1s[weakest]:.1f}"
     return [*lines, f"What would help most: {advice}"]
 

@@ -119,6 +119,23 @@ def test_run_that_was_ended_goes_on_to_the_same_file(
     assert sum(n_texts) == 3 - n_whole
 
 
+def test_a_run_that_is_interrupted_tells_how_it_goes_on(predict, monkeypatch):
+    pipe, n_calls = EntLMNER.predict, []
+
+    def interrupted(self, docs):
+        n_calls.append(1)
+        if len(n_calls) > 2:
+            raise KeyboardInterrupt
+        return pipe(self, docs)
+
+    monkeypatch.setattr(EntLMNER, "predict", interrupted)
+    result = predict("in.txt", "out.jsonl", "--batch-size", "1")
+    assert result.exit_code
+    assert (
+        "out.jsonl.unfinished: the same command goes on with --resume" in result.output
+    )
+
+
 def test_a_long_line_is_one_text(predict):
     long = f"{LINES[0]} " * 600
     Path("in.txt").write_text(f"{LINES[1]}\n{long}\n", encoding="utf8")

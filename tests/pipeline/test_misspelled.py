@@ -18,3 +18,15 @@ def test_a_misspelled_class_of_label_words_is_told_when_a_training_begins(
         nlp.initialize(lambda: make_examples(nlp))
     told = [line for line in caplog.messages if "is PER meant?" in line]
     assert len(told) == is_told
+
+
+def test_classes_with_the_same_label_words_are_told(
+    blank_nlp, bert, make_examples, caplog
+):
+    nlp = blank_nlp(bert)
+    words = {"PER": ["John", "Mary"], "LOC": ["Mary", "John"], "ORG": ["Corp"]}
+    nlp.config["initialize"]["components"]["entlm_ner"] = {"label_words": words}
+    with caplog.at_level(logging.WARNING, "spacy.entlm"):
+        nlp.initialize(lambda: make_examples(nlp))
+    (told,) = (line for line in caplog.messages if "same label words" in line)
+    assert "PER, LOC have the same label words (John, Mary)" in told
