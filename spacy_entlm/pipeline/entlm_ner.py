@@ -35,6 +35,8 @@ from .requirements import add_requirement
 
 # Examples that are read to tell which of the backbone's classes theirs are like.
 MOST_EXAMPLES = 500
+# No name decides more than this one does; float32 holds it.
+MOST_LEXICON_WEIGHT = 1e6
 
 
 @Language.factory(
@@ -107,8 +109,8 @@ class EntLMNER(MaskedLMNER):
         """vocab (Vocab): The shared vocabulary. The others are those of
         `make_entlm_ner`."""
         super().__init__(vocab, model, name, decoder=decoder, **settings)
-        if lexicon_weight < 0.0:
-            problem = f"is 0 or more, not {lexicon_weight!r}"
+        if not 0.0 <= lexicon_weight <= MOST_LEXICON_WEIGHT:
+            problem = f"is 0 to {MOST_LEXICON_WEIGHT:,.0f}, not {lexicon_weight!r}"
             raise ValueError(f"[{name}] lexicon_weight {problem}")
         self.cfg["label_bias"] = label_bias
         self.cfg["lexicon_key"] = lexicon_key

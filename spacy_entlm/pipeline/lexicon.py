@@ -1,8 +1,20 @@
 """Names that are known: in prediction they speak for their class, beside what the
 masked LM says. No training sees them, so a trained pipeline may get more."""
 
+import logging
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    Union,
+)
 
 import numpy
 from spacy.language import Language
@@ -11,10 +23,13 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..decoding.types import Bias
-from ..files.text import find_part
+from ..files.errors import DataError
+from ..files.text import check_file, find_part
 from ..lexicon.entries import clean_name
 from ..lexicon.labels import check_label
 from ..lexicon.readers import LEXICON_EXTENSIONS, read_lexicon
+
+logger = logging.getLogger("spacy.entlm")
 
 FACTORY = "entlm_lexicon"
 # The span group of the names.
@@ -23,20 +38,32 @@ LEXICON_KEY = "lexicon"
 # (benchmarks/RESULTS.md).
 LEXICON_WEIGHT = 3.0
 
+# Of a `span_ruler`.
+Pattern = Dict[str, Any]
+
 
 class KnownNames(SpanRuler):
     """A `span_ruler` that keeps the names that it has when a pipeline is initialised
-    without others."""
+    without others, and that no component reads before it takes them."""
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Set the span group, if there are names."""
+        return super().__call__(doc) if self.patterns else doc
+
+    def add_patterns(self, patterns: List[Pattern]) -> None:
+        """Add patterns, as those of spaCy's `SpanRuler`."""
+        with self.nlp.select_pipes(enable=[]):  # the tokenizer alone
+            super().add_patterns(patterns)
 
     def initialize(
         self,
         get_examples: Callable[[], Iterable[Example]],
         *,
         nlp: Optional[Language] = None,
-        patterns: Optional[Sequence[Dict[str, Any]]] = None,
+        patterns: Optional[Sequence[Pattern]] = None,
     ) -> None:
-        """get_examples, nlp: Not asked. patterns (Optional[Sequence]): As of spaCy's
-        `SpanRuler`; they come in place of those that there are."""
+        """get_examples, nlp: Not asked. patterns (Optional[Sequence]): They come in
+        place of those that there are."""
         if patterns:
             super().initialize(get_examples, nlp=nlp, patterns=patterns)
 
@@ -57,44 +84,71 @@ def make_entlm_lexicon(nlp: Language, name: str, spans_key: str) -> KnownNames:
 def add_lexicon(
     nlp: Language, lexicon: Union[str, Path, Dict[str, List[str]]]
 ) -> KnownNames:
-    """Let the names of a lexicon speak for their classes in prediction. Stop words of
-    the language are left out. A pipeline that has names already gets these, too.
+    """Let the names of a lexicon speak for their classes in prediction. A pipeline that
+    has names already gets these, too. A name that is a stop word of the language is
+    left out, or found only as it is written if that is with a capital ("US").
 
     nlp (Language): The pipeline, trained or not. It gets an `entlm_lexicon`, as its
         first component.
     lexicon (Union[str, Path, Dict[str, List[str]]]): A file that `entlm lexicon` reads,
         or the names of each class.
     RETURNS (KnownNames): The component, whose `add_patterns` takes more.
-    RAISES (DataError): If the file cannot be read, holds no name, or a label is none.
-        (TypeError): If the names of a class are no list of strings.
+    RAISES (DataError): If the file cannot be read, a label is none, or no name is left.
+        (TypeError): If the lexicon is something else.
     """
     if isinstance(lexicon, (str, Path)):
-        entries, _ = read_lexicon(lexicon)
-        pairs = [(entry.label, entry.name) for entry in entries]
+        check_file(Path(lexicon))
+        pairs = [(entry.label, entry.name) for entry in read_lexicon(lexicon)[0]]
     else:
-        pairs = [(check_label(x), name) for x in lexicon for name in _plain(lexicon, x)]
+        pairs = _pairs(lexicon)
+    patterns = [_pattern(nlp, label, name) for label, name in dict.fromkeys(pairs)]
+    wanted = [pattern for pattern in patterns if pattern is not None]
+    if not wanted:
+        raise DataError(f"There is no name to add ({len(pairs)} are stop words)")
+    _warn_of_other_classes(nlp, {label for label, _ in pairs})
     ruler: Any = find_lexicon(nlp)
     if ruler is None:
         ruler = nlp.add_pipe(FACTORY, first=True)
-    known = {(pattern["label"], pattern["pattern"]) for pattern in ruler.patterns}
-    stops = nlp.Defaults.stop_words
-    new = [
-        {"label": label, "pattern": name}
-        for label, name in dict.fromkeys(pairs)
-        if (label, name) not in known and name.casefold() not in stops
-    ]
+    known = {(x["label"], str(x["pattern"])) for x in ruler.patterns}
+    new = [x for x in wanted if (x["label"], str(x["pattern"])) not in known]
     ruler.add_patterns(new)
     return ruler
 
 
-def _plain(lexicon: Dict[str, List[str]], label: str) -> List[str]:
-    names = lexicon[label]
-    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-        raise TypeError(
-            f"The names of {label} are a list of strings, not {names!r:.80}"
-        )
-    cleaned = map(clean_name, names)
-    return [name for name, problem in cleaned if problem is None]
+def _pairs(lexicon: Any) -> List[Tuple[str, str]]:
+    """Label and name of each name."""
+    if not isinstance(lexicon, dict):
+        problem = f"a file, or the names of each class, not {lexicon!r:.80}"
+        raise TypeError(f"A lexicon is {problem}")
+    pairs = []
+    for label, names in lexicon.items():
+        are_several = isinstance(names, Iterable) and not isinstance(names, str)
+        listed: List[Any] = list(names) if are_several else [None]
+        if not all(isinstance(text, str) for text in (label, *listed)):
+            problem = f"are a list of strings, not {names!r:.80}"
+            raise TypeError(f"The names of {label!r} {problem}")
+        cleaned = map(clean_name, listed)
+        label = check_label(label)
+        pairs += [(label, name) for name, problem in cleaned if problem is None]
+    return pairs
+
+
+def _pattern(nlp: Language, label: str, name: str) -> Optional[Pattern]:
+    if name.casefold() not in nlp.Defaults.stop_words:
+        return {"label": label, "pattern": name}
+    if name == name.lower():
+        return None
+    return {"label": label, "pattern": [{"ORTH": t.text} for t in nlp.make_doc(name)]}
+
+
+def _warn_of_other_classes(nlp: Language, labels: Set[str]) -> None:
+    components: Iterable[Any] = nlp.components
+    pipes = [x for _, x in components if "lexicon_key" in getattr(x, "cfg", {})]
+    classes = {label for pipe in pipes for label in pipe.labels}
+    if classes and (others := sorted(labels - classes)):
+        listed = f"{', '.join(others):.200}"
+        what = "Names of these are of no class of the pipeline, and say nothing"
+        logger.warning("%s: %s", what, listed)
 
 
 def find_lexicon(nlp: Language) -> Optional[KnownNames]:
@@ -108,7 +162,7 @@ def find_lexicon(nlp: Language) -> Optional[KnownNames]:
 
 def build_lexicon_callback(path: Optional[str] = None) -> Callable[[Language], None]:
     """For `initialize.after_init` of a config (`spacy-entlm.add_lexicon.v1`):
-    `add_lexicon`.
+    `add_lexicon`. A pipeline that has names goes on with them where the file is gone.
 
     path (Optional[str]): The file, or a folder of data that may hold a `lexicon.*`;
         None: there is none.
@@ -117,9 +171,14 @@ def build_lexicon_callback(path: Optional[str] = None) -> Callable[[Language], N
     def add(nlp: Language) -> None:
         if path is None:
             return
-        found: Optional[Path] = Path(path)
-        if Path(path).is_dir():
-            found = find_part(Path(path), LEXICON_KEY, LEXICON_EXTENSIONS)
+        place = Path(path)
+        if not place.exists():
+            if find_lexicon(nlp) is not None:
+                return
+            raise DataError("no such file or folder: check the path", path=place)
+        found: Optional[Path] = place
+        if place.is_dir():
+            found = find_part(place, LEXICON_KEY, LEXICON_EXTENSIONS)
         if found is not None:
             add_lexicon(nlp, found)
 

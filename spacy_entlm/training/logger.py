@@ -120,10 +120,8 @@ def summary_lines(
     elif scores is None:
         advice = "a dev part, or `crossval`, to see which class is found least"
     else:
-        advice = (
-            f"more examples or names of {weakest}, or other label words: its F1 is "
-        )
-        advice += f"{f1s[weakest]:.1f}"
+        advice = f"more examples or names of {weakest}, or other label words: its F1 "
+        advice += f"is {f1s[weakest]:.1f}"
     return [*lines, f"What would help most: {advice}"]
 
 
@@ -133,10 +131,7 @@ def _known_names(nlp: Language, labels: Iterable[str]) -> List[str]:
         return []
     counts = Counter(pattern["label"] for pattern in ruler.patterns)
     known = [f"{label} {counts[label]:,}" for label in labels if counts[label]]
-    if not known:
-        others = ", ".join(map(str, counts))
-        return [f"The lexicon has names of no class, but of {others:.200}: rename them"]
-    return [f"Names that are known: {', '.join(known)}"]
+    return [f"Names that are known: {', '.join(known) or 'none of these classes'}"]
 
 
 def _corpus_path(nlp: Language, part: str) -> Optional[Path]:

@@ -135,12 +135,16 @@ def test_more_names_go_to_the_same_component_and_none_comes_twice(trained):
 
 def test_files_are_read_and_stop_words_of_the_language_left_out(tmp_path):
     nlp = spacy.blank("en")
-    (tmp_path / "names.tsv").write_text("Port Vell\tLOC\nHer\tTITLE\nNick\tPER\n")
+    names = "Port Vell\tLOC\nher\tTITLE\nNick\tPER\nUS\tLOC\n"
+    (tmp_path / "names.tsv").write_text(names)
     ruler = spacy_entlm.add_lexicon(nlp, tmp_path / "names.tsv")
-    assert [p["pattern"] for p in ruler.patterns] == ["Port Vell", "Nick"]
-    doc = nlp("NICK left port vell , and her .")
+    us = [{"ORTH": "US"}]
+    assert [p["pattern"] for p in ruler.patterns] == ["Port Vell", "Nick", us]
+    assert spacy_entlm.add_lexicon(nlp, tmp_path / "names.tsv") is ruler
+    assert len(ruler.patterns) == 3
+    doc = nlp("NICK left port vell , and her , but told us of the US .")
     spans = [(span.text, span.label_) for span in doc.spans[KEY]]
-    assert spans == [("NICK", "PER"), ("port vell", "LOC")]
+    assert spans == [("NICK", "PER"), ("port vell", "LOC"), ("US", "LOC")]
 
 
 @pytest.mark.parametrize("content", [None, "", "Vell\n"])
@@ -170,8 +174,11 @@ def test_a_folder_of_data_may_hold_a_lexicon(tmp_path):
     (tmp_path / "lexicon.csv").write_text("name,label\nPort Vell,LOC\n")
     build_lexicon_callback(str(tmp_path))(nlp)
     assert nlp.pipe_names == [FACTORY]
-    with pytest.raises(DataError, match=r"nothing\.tsv"):
-        build_lexicon_callback(str(tmp_path / "nothing.tsv"))(nlp)
+    gone = build_lexicon_callback(str(tmp_path / "nothing"))
+    gone(nlp)  # a model goes on with the names that it has
+    assert len(nlp.get_pipe(FACTORY).patterns) == 1
+    with pytest.raises(DataError, match="nothing: no such file or folder"):
+        gone(spacy.blank("en"))
 
 
 def test_a_config_adds_it_when_the_pipeline_is_initialised(tmp_path, bert, annotated):
@@ -193,7 +200,7 @@ def test_a_config_adds_it_when_the_pipeline_is_initialised(tmp_path, bert, annot
 
 def test_a_weight_is_a_number_from_0(trained_folder):
     settings = {f"components.{NAME}.lexicon_weight": -1.0}
-    with pytest.raises(ValueError, match="lexicon_weight is 0 or more"):
+    with pytest.raises(ValueError, match="lexicon_weight is 0 to 1,000,000, not"):
         spacy.load(trained_folder, config=settings)
 
 
@@ -224,7 +231,12 @@ def test_an_initialisation_keeps_names_unless_it_has_others(bert, annotated, bla
     [
         ({"LOC": "Lima"}, TypeError, "list of strings, not 'Lima'"),
         ({"LOC": [1]}, TypeError, "list of strings"),
+        ({"LOC": None}, TypeError, "list of strings"),
+        ({1: ["Lima"]}, TypeError, "list of strings"),
+        (["Lima"], TypeError, "the names of each class"),
         ({"O": ["Lima"]}, DataError, "is no label"),
+        ({}, DataError, "no name to add"),
+        ({"TITLE": ["it", "her"], "LOC": []}, DataError, "2 are stop words"),
     ],
 )
 def test_what_is_no_list_of_names_is_refused(names, error, says):
@@ -232,3 +244,28 @@ def test_what_is_no_list_of_names_is_refused(names, error, says):
     with pytest.raises(error, match=says):
         spacy_entlm.add_lexicon(nlp, names)
     assert nlp.pipe_names == []
+
+
+@pytest.mark.filterwarnings("error")
+def test_without_names_it_says_nothing(trained):
+    trained.add_pipe(FACTORY, first=True)
+    assert found(trained) == []
+
+
+def test_it_can_be_disabled_before_other_components(trained, pipe, tmp_path):
+    trained.add_pipe("sentencizer")
+    spacy_entlm.add_lexicon(trained, {"LOC": ["cat"]})
+    trained.to_disk(tmp_path)
+    settings = {f"components.{NAME}.lexicon_weight": DECIDES}
+    nlp = spacy.load(tmp_path, disable=[FACTORY], config=settings)
+    assert found(nlp) == []
+    nlp.enable_pipe(FACTORY)
+    assert found(nlp) == CAT
+
+
+def test_names_of_other_classes_are_told(trained, caplog):
+    spacy_entlm.add_lexicon(trained, {"LOC": ["cat"], "CITY": ["Lima"]})
+    assert "of no class of the pipeline, and say nothing: CITY" in caplog.text
+    caplog.clear()
+    spacy_entlm.add_lexicon(spacy.blank("en"), {"CITY": ["Lima"]})
+    assert not caplog.text
