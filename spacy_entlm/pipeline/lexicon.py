@@ -86,7 +86,7 @@ def add_lexicon(
 ) -> KnownNames:
     """Let the names of a lexicon speak for their classes in prediction. A pipeline that
     has names already gets these, too. A name that is a stop word of the language is
-    left out, or found only as it is written if that is with a capital ("US").
+    left out, or found only as it is written if that has more capitals ("US").
 
     nlp (Language): The pipeline, trained or not. It gets an `entlm_lexicon`, as its
         first component.
@@ -136,7 +136,7 @@ def _pairs(lexicon: Any) -> List[Tuple[str, str]]:
 def _pattern(nlp: Language, label: str, name: str) -> Optional[Pattern]:
     if name.casefold() not in nlp.Defaults.stop_words:
         return {"label": label, "pattern": name}
-    if name == name.lower():
+    if name in (name.lower(), name.capitalize()):  # "The" begins sentences
         return None
     return {"label": label, "pattern": [{"ORTH": t.text} for t in nlp.make_doc(name)]}
 

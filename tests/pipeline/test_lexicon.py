@@ -135,7 +135,7 @@ def test_more_names_go_to_the_same_component_and_none_comes_twice(trained):
 
 def test_files_are_read_and_stop_words_of_the_language_left_out(tmp_path):
     nlp = spacy.blank("en")
-    names = "Port Vell\tLOC\nher\tTITLE\nNick\tPER\nUS\tLOC\n"
+    names = "Port Vell\tLOC\nher\tTITLE\nWill\tPER\nNick\tPER\nUS\tLOC\n"
     (tmp_path / "names.tsv").write_text(names)
     ruler = spacy_entlm.add_lexicon(nlp, tmp_path / "names.tsv")
     us = [{"ORTH": "US"}]
