@@ -104,7 +104,7 @@ def add_lexicon(
     patterns = [_pattern(nlp, label, name) for label, name in dict.fromkeys(pairs)]
     wanted = [pattern for pattern in patterns if pattern is not None]
     if not wanted:
-        raise DataError(f"There is no name to add ({len(pairs)} are stop words)")
+        raise DataError(f"There is no name but stop words ({len(pairs)}) to add")
     _warn_of_other_classes(nlp, {label for label, _ in pairs})
     ruler: Any = find_lexicon(nlp)
     if ruler is None:

@@ -235,8 +235,8 @@ def test_an_initialisation_keeps_names_unless_it_has_others(bert, annotated, bla
         ({1: ["Lima"]}, TypeError, "list of strings"),
         (["Lima"], TypeError, "the names of each class"),
         ({"O": ["Lima"]}, DataError, "is no label"),
-        ({}, DataError, "no name to add"),
-        ({"TITLE": ["it", "her"], "LOC": []}, DataError, "2 are stop words"),
+        ({}, DataError, r"no name but stop words \(0\)"),
+        ({"TITLE": ["it", "her"], "LOC": []}, DataError, r"stop words \(2\)"),
     ],
 )
 def test_what_is_no_list_of_names_is_refused(names, error, says):
