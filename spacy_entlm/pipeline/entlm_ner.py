@@ -35,7 +35,7 @@ from .requirements import add_requirement
 
 # Examples that are read to tell which of the backbone's classes theirs are like.
 MOST_EXAMPLES = 500
-# No name decides more than this one does; float32 holds it.
+# A name decides alone long before; more would leave the range of float32.
 MOST_LEXICON_WEIGHT = 1e6
 
 

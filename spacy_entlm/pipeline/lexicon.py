@@ -26,7 +26,6 @@ from ..decoding.types import Bias
 from ..files.errors import DataError
 from ..files.text import check_file, find_part
 from ..lexicon.entries import clean_name
-from ..lexicon.labels import check_label
 from ..lexicon.readers import LEXICON_EXTENSIONS, read_lexicon
 
 logger = logging.getLogger("spacy.entlm")
@@ -93,7 +92,7 @@ def add_lexicon(
     lexicon (Union[str, Path, Dict[str, List[str]]]): A file that `entlm lexicon` reads,
         or the names of each class.
     RETURNS (KnownNames): The component, whose `add_patterns` takes more.
-    RAISES (DataError): If the file cannot be read, a label is none, or no name is left.
+    RAISES (DataError): If the file cannot be read, or no name is left.
         (TypeError): If the lexicon is something else.
     """
     if isinstance(lexicon, (str, Path)):
@@ -128,7 +127,6 @@ def _pairs(lexicon: Any) -> List[Tuple[str, str]]:
             problem = f"are a list of strings, not {names!r:.80}"
             raise TypeError(f"The names of {label!r} {problem}")
         cleaned = map(clean_name, listed)
-        label = check_label(label)
         pairs += [(label, name) for name, problem in cleaned if problem is None]
     return pairs
 

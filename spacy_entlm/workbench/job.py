@@ -6,6 +6,7 @@ python -m spacy_entlm.workbench.worker FOLDER RUN
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
@@ -18,6 +19,7 @@ from ..active import rank
 from ..corpus.docs import unannotated
 from ..evaluation.crossval.scores import Interval, count_sentence, f1_interval
 from ..evaluation.scoring import entity_spans, judged_entities
+from ..files.errors import DataError
 from ..files.folder import write_folder
 from ..label_words.words import LabelWordError
 from ..pipeline.confidence import confidence
@@ -111,7 +113,8 @@ class Job:
         """A pipeline with the classes that are marked, or whose names say something."""
         nlp = make_pipeline(self.lang, self.backbone)
         if listed := Names(self.store).by_class():
-            add_lexicon(nlp, listed)
+            with suppress(DataError):  # nothing but stop words
+                add_lexicon(nlp, listed)
         pipe: Any = nlp.get_pipe("entlm_ner")
         docs = [as_doc(text, nlp.vocab, self.names) for text in gold]
         examples = [Example(unannotated(doc), doc) for doc in docs]

@@ -234,7 +234,6 @@ def test_an_initialisation_keeps_names_unless_it_has_others(bert, annotated, bla
         ({"LOC": None}, TypeError, "list of strings"),
         ({1: ["Lima"]}, TypeError, "list of strings"),
         (["Lima"], TypeError, "the names of each class"),
-        ({"O": ["Lima"]}, DataError, "is no label"),
         ({}, DataError, r"no name but stop words \(0\)"),
         ({"TITLE": ["it", "her"], "LOC": []}, DataError, r"stop words \(2\)"),
     ],

@@ -58,6 +58,9 @@ def test_classes_whose_names_say_nothing_keep_no_look_from_others(runs, store, f
 def test_a_pipeline_knows_the_names_of_the_list(store, folder, bert):
     store.setting("backbone", str(bert))
     store.rename_class(2, "Berlin")
+    store.set_setting("lang", "en")
+    keep_names(store, [Entry("her", "Berlin")])  # a stop word
+    assert Job(folder, 1).pipeline([]).pipe_names == ["entlm_ner"]
     keep_names(store, [Entry("Paris", "Berlin")])
     nlp = Job(folder, 1).pipeline([])
     assert nlp.get_pipe("entlm_lexicon").patterns == [

@@ -134,18 +134,15 @@ class TaggerModel(MaskedLMModel):
             self.network.tags.append(tag)
 
     @torch.no_grad()
-    def score(
-        self, pieces: PieceFeatures, *, label_bias: float = 0.0, **others: Any
-    ) -> LabelScores:
-        """Scores of the words that `model.predict` read, with p of all tags.
-        label_bias (float): Added to the score of every tag. Others change nothing."""
+    def score(self, pieces: PieceFeatures, **settings: Any) -> LabelScores:
+        """Scores of the words that `model.predict` read, with p of all tags; settings
+        change nothing."""
         network, words = self.network, self.to_device(pieces.first_words)
         # A word that no piece stands for is no entity.
         shape = (sum(pieces.lengths), 1 + len(network.tags))
         probs = torch.zeros(shape, device=self.device)
         probs[:, 0] = 1
         scores = network.tag_scores(pieces.features)
-        scores[:, 1:] += label_bias
         probs[words] = torch.softmax(scores, dim=1)
         top, best = probs.max(dim=1)
         found = WordScores(
