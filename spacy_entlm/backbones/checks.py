@@ -8,6 +8,7 @@ from typing import Any, Dict
 import torch
 
 from ..files.json_lines import read_json
+from .compact import COMPACT_FILE
 from .names import CONFIG_FILE
 
 # transformers would read the weights of the model that it names, wherever that is.
@@ -15,6 +16,8 @@ ADAPTER_FILE = "adapter_config.json"
 INDEX_FILE = "model.safetensors.index.json"
 # Layers and classes are built one by one, before there is a weight for them.
 MOST_PARTS = 1000
+# Values of 4 bits.
+MOST_PER_BYTE = 2
 _PARTS = re.compile("layers|num_labels|hidden_groups|group_num|block_sizes")
 
 
@@ -70,6 +73,8 @@ def check_size(folder: Path, config: Any) -> None:
     from transformers import AutoModelForMaskedLM
 
     n_bytes = sum(path.stat().st_size for path in folder.glob("model*.safetensors"))
+    if (folder / COMPACT_FILE).is_file():
+        n_bytes = MOST_PER_BYTE * (folder / COMPACT_FILE).stat().st_size
     if not n_bytes:
         return  # which is told where they are read
     with torch.device("meta"):
@@ -77,8 +82,8 @@ def check_size(folder: Path, config: Any) -> None:
     n_weights = sum(tensor.numel() for tensor in [*lm.parameters(), *lm.buffers()])
     if n_weights > n_bytes:
         raise ValueError(
-            f"{CONFIG_FILE} asks for {n_weights:,} weights, and model.safetensors has "
-            f"{n_bytes:,} bytes: it is cut off, or they do not belong together"
+            f"{CONFIG_FILE} asks for {n_weights:,} weights, and there are files for "
+            f"{n_bytes:,} at most: they are cut off, or they do not belong together"
         )
 
 

@@ -1,13 +1,12 @@
-"""What suits a backbone: the learning rate, how near its weights stay, and the least
-confidence of an entity."""
+"""What suits a backbone: the learning rate, how near its weights stay, by how much
+labels have to win in training, and the least confidence of an entity."""
 
 import logging
 import math
 from typing import Optional
 
-from ..label_words.words import LabelWords
 from .names import resolve_backbone
-from .recommended import knows_classes, read_recommended
+from .recommended import reads_names, recommended_rate
 
 logger = logging.getLogger("spacy.entlm")
 
@@ -17,9 +16,12 @@ PAPER_WIDTH = 768
 # Half the width wants three times the rate: measured on wikigold at width 384.
 WIDTH_EXPONENT = math.log2(3)
 HIGHEST_LEARN_RATE = 1e-3
-# Of a backbone that knows classes of names, and where it knows all that are wanted
+# Of a backbone that makes rows from names, which has something to lose in a training
 # (benchmarks/RESULTS.md).
-START_PULL, PULL_OF_KNOWN = 1.2, 2.5
+START_PULL = 1.2
+# Of labels that started from their names, in training: else holding weights near to
+# where they began would cost recall (benchmarks/RESULTS.md).
+LABEL_MARGIN = 1.5
 # With five examples a class, and with ten and more.
 LEAST_CONFIDENCE, LEAST_OF_MORE = 0.2, 0.3
 MORE_EXAMPLES = 8
@@ -29,13 +31,13 @@ def suitable_learn_rate(backbone: Optional[str]) -> float:
     """The initial learning rate that suits a backbone: what its folder's
     pretrain.json says, or else a rule by its width.
 
-    backbone (Optional[str]): As the component's setting `name`.
+    backbone (Optional[str]): As the component's setting `name`; empty: there is none.
     RETURNS (float): 1e-4 at width 768 (the paper), 3e-4 at 384.
     """
-    if backbone is None:
+    if not backbone:
         return PAPER_LEARN_RATE
     backbone = resolve_backbone(backbone)
-    recommended = read_recommended(backbone).learn_rate
+    recommended = recommended_rate(backbone)
     if recommended is not None:
         return recommended
     from .loading import backbone_width  # with PyTorch, which prediction may lack
@@ -54,25 +56,14 @@ def learn_rate_for_width(width: int) -> float:
     return min(rate, HIGHEST_LEARN_RATE)
 
 
-def suitable_start_pull(
-    backbone: Optional[str], label_words: Optional[LabelWords] = None
-) -> float:
+def suitable_start_pull(backbone: Optional[str]) -> float:
     """How strongly weights are held near to those of the backbone (`start_pull` of
-    `spacy-entlm.Adam.v1`): 1.2 where it knows classes, which are not to be forgotten,
-    2.5 where all classes start as one of these and there is little to learn, else 0.
-
-    label_words (Optional[Dict[str, List[str]]]): Of the classes.
-    """
-    if not backbone or not knows_classes(backbone):
-        return 0.0
-    learned = list(read_recommended(backbone).label_words.values())
-    wanted = list((label_words or {}).values())
-    is_known = bool(wanted) and all(words in learned for words in wanted)
-    return PULL_OF_KNOWN if is_known else START_PULL
+    `spacy-entlm.Adam.v1`): 0 for one that makes no rows from names."""
+    return START_PULL if backbone and reads_names(backbone) else 0.0
 
 
 def suitable_threshold(fewest: int) -> float:
-    """The least confidence of an entity where the backbone knows most classes
+    """The least confidence of an entity where classes started from their names
     (benchmarks/RESULTS.md). What is right less often than half of F1 costs F1 (Lipton
     et al., 2014), and F1 rises with the examples.
 

@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, Iterator, Optional, Tuple, Union
 import torch
 
 from .checks import check_config, check_size, check_weight_files, first_line
+from .compact import COMPACT_FILE, load_compact
 from .errors import BackboneError
 from .masked_lm import MaskedLM
 from .names import CONFIG_FILE, resolve_backbone
@@ -19,6 +20,7 @@ def load_masked_lm(
     *,
     transformer_config: Optional[Dict[str, Any]] = None,
     tokenizer_config: Optional[Dict[str, Any]] = None,
+    layers: Optional[int] = None,
     strict: bool = False,
 ) -> MaskedLM:
     """Load a masked LM with its head, in float32, and its fast tokenizer.
@@ -27,6 +29,7 @@ def load_masked_lm(
         knows.
     transformer_config, tokenizer_config (Optional[Dict[str, Any]]): Settings that
         replace those of the model's and of the tokenizer's configuration.
+    layers (Optional[int]): How many of its layers are used, the first ones; None: all.
     strict (bool): Whether weights that the model does not want are an error, as they
         are in a folder that we saved. Weights that are missing always are.
     RAISES (BackboneError): If there is no such model, it is no masked LM, its
@@ -40,10 +43,10 @@ def load_masked_lm(
             f"{source} is no model folder: it has no {CONFIG_FILE}. Expected are "
             f"{CONFIG_FILE}, model.safetensors and tokenizer.json"
         )
-    settings = (source, transformer_config or {}, tokenizer_config or {})
+    settings = (source, transformer_config or {}, tokenizer_config or {}, layers)
     try:
         lm, tokenizer, info = _hub_last(source, partial(_from_pretrained, *settings))
-        _check_complete(source, info, strict)
+        _check_complete(source, info, strict and layers is None)
         prepare_tokenizer(tokenizer, source)
         masked_lm = MaskedLM(lm, tokenizer, check=not strict)
         masked_lm.check_numbers()
@@ -58,17 +61,21 @@ def _from_pretrained(
     source: str,
     transformer_config: Dict[str, Any],
     tokenizer_config: Dict[str, Any],
+    layers: Optional[int],
     local: bool,
 ) -> Tuple[Any, Any, Dict[str, Any]]:
     """The model, its tokenizer, and which weights were missing or not wanted."""
     from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
 
-    common: Dict[str, Any] = {"trust_remote_code": False, "local_files_only": local}
+    trust = {"trust_remote_code": False}
+    common: Dict[str, Any] = {**trust, "local_files_only": local}
     folder = Path(source)
     if folder.is_dir():
         check_config(folder, transformer_config)
         check_weight_files(folder)
     config = AutoConfig.from_pretrained(source, **common, **transformer_config)
+    if layers is not None:
+        _use_layers(config, layers)
     if getattr(config, "is_encoder_decoder", False):
         raise BackboneError(f"{source} is a sequence-to-sequence model, no masked LM")
     if hasattr(config, "reference_compile"):
@@ -78,15 +85,34 @@ def _from_pretrained(
     tokenizer = AutoTokenizer.from_pretrained(
         source, **common, use_fast=True, **tokenizer_config
     )
-    lm, info = AutoModelForMaskedLM.from_pretrained(
-        source,
+    load: Any = AutoModelForMaskedLM
+    name: Optional[str] = source
+    weights: Dict[str, Any] = {"use_safetensors": True}
+    if (folder / COMPACT_FILE).is_file():
+        with torch.device("meta"):
+            load = type(AutoModelForMaskedLM.from_config(config, **trust))
+        arrays = load_compact(folder / COMPACT_FILE)
+        tensors = {key: torch.from_numpy(array) for key, array in arrays.items()}
+        name, weights = None, {"state_dict": tensors}
+    lm, info = load.from_pretrained(
+        name,
         **common,
         config=config,
         torch_dtype=torch.float32,
-        use_safetensors=True,
         output_loading_info=True,
+        **weights,
     )
     return lm, tokenizer, info
+
+
+def _use_layers(config: Any, layers: int) -> None:
+    n_layers = config.num_hidden_layers
+    if layers > n_layers:
+        raise BackboneError(
+            f"layers = {layers}: the backbone has {n_layers}. Leave the setting out to "
+            f"use all"
+        )
+    config.num_hidden_layers = layers
 
 
 def backbone_width(name: str) -> int:

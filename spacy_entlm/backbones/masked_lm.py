@@ -4,11 +4,12 @@ import json
 import shutil
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Iterator, List, Optional, Tuple, Type
+from typing import Any, Dict, Iterator, List, Optional, Tuple, Type
 
 import torch
 from safetensors import SafetensorError
 
+from .compact import COMPACT_FILE, save_compact
 from .errors import BackboneError
 from .names import CONFIG_FILE
 
@@ -65,6 +66,13 @@ class MaskedLM(torch.nn.Module):
         features = self.body(**inputs).logits
         return features if positions is None else features.flatten(0, 1)[positions]
 
+    def hidden(
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor
+    ) -> torch.Tensor:
+        """The last hidden state, (n_windows, longest, width), before the head."""
+        encoder = self.body.base_model
+        return encoder(input_ids, attention_mask=attention_mask).last_hidden_state
+
     @property
     def width(self) -> int:
         """Width of the features."""
@@ -112,14 +120,24 @@ class MaskedLM(torch.nn.Module):
                 f"or the weights are broken"
             )
 
-    def save(self, folder: Path) -> None:
-        """Write config.json, tokenizer files and model.safetensors, shared tensors
-        once, in the form that AutoModelForMaskedLM reads.
-        RAISES (OSError): If the folder cannot be written, or the disk is full."""
+    def save(self, folder: Path, *, compact: bool = False) -> None:
+        """Write config.json, tokenizer files and weights, shared tensors once.
+
+        compact (bool): Whether weights are written in few bytes that give them back
+            (compact.safetensors); if not, in the form that AutoModelForMaskedLM reads.
+        RAISES (OSError): If the folder cannot be written, or the disk is full.
+        """
         decoder = self.decoder.state_dict(prefix=f"{self._decoder_path}.")
         whole = {**self.body.state_dict(), **decoder}
-        with _os_errors(folder, SafetensorError):
-            self.body.save_pretrained(folder, state_dict=whole, safe_serialization=True)
+        if compact:
+            self.body.config.save_pretrained(folder)
+            arrays = {k: x.float().cpu().numpy() for k, x in _each_once(whole).items()}
+            save_compact(folder / COMPACT_FILE, arrays)
+        else:
+            with _os_errors(folder, SafetensorError):
+                self.body.save_pretrained(
+                    folder, state_dict=whole, safe_serialization=True
+                )
         # Where the backbone once lay on somebody's disk is nobody's business.
         _drop_key(folder / CONFIG_FILE, "_name_or_path")
         with _os_errors(folder, Exception):  # tokenizers has no error of its own
@@ -162,6 +180,14 @@ class MaskedLM(torch.nn.Module):
         self.body.train(was_training)
         if not fits:
             raise refusal
+
+
+def _each_once(tensors: Dict[str, torch.Tensor]) -> Dict[str, torch.Tensor]:
+    """Tensors without those that share the memory of an earlier one."""
+    first: Dict[Any, str] = {}
+    for name, tensor in tensors.items():
+        first.setdefault((tensor.data_ptr(), tuple(tensor.shape)), name)
+    return {name: tensors[name] for name in first.values()}
 
 
 def _find_decoder(lm: Any) -> Tuple[str, torch.nn.Linear]:

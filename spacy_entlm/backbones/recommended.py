@@ -1,71 +1,45 @@
-"""What a backbone's folder recommends for few-shot training with it."""
+"""What a backbone's folder says of itself, beside its weights."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
 
 from ..files.errors import DataError
 from ..files.json_lines import read_json
-from ..label_words.words import LabelWordError, LabelWords, check_label_words
 from .names import resolve_backbone
 
-# `pretrain` writes it beside the model.
+# `pretrain` and `teach` write it beside the model.
 PRETRAIN_FILE = "pretrain.json"
-LEARN_RATE_KEY, LABEL_WORDS_KEY = "learn_rate", "label_words"
-# A saved component's folder is a backbone too, and holds its label words.
+LEARN_RATE_KEY = "learn_rate"
+# The map from names of classes to their rows (backbones/name_map.py): weight,
+# (width + 1, width), and bias, (width + 1).
+NAME_MAP_FILE = "name_map.safetensors"
+# What a saved component has beside its masked LM.
 LABEL_WORDS_FILE = "label_words.json"
 LABEL_ROWS_FILE = "label_rows.safetensors"
 
 
-@dataclass(frozen=True)
-class Recommended:
-    """learn_rate (Optional[float]): Initial learning rate. label_words (Dict[str,
-    List[str]]): The words that the model learned to say at names of a class.
-    label_rows (Optional[Path]): File of the rows that these classes then had, in the
-    order of their words."""
-
-    learn_rate: Optional[float] = None
-    label_words: LabelWords = field(default_factory=dict)
-    label_rows: Optional[Path] = None
-
-
-def read_recommended(backbone: str) -> Recommended:
-    """Read what a backbone recommends: its pretrain.json, or the label words of the
-    component that was trained with it.
+def recommended_rate(backbone: str) -> Optional[float]:
+    """The initial learning rate that a backbone recommends in its pretrain.json.
 
     backbone (str): As the component's setting `name`.
-    RETURNS (Recommended): Empty if it is no folder, or says nothing.
+    RETURNS (Optional[float]): None if it is no folder, or says nothing.
     RAISES (ValueError): If what it says is broken.
     """
-    source = path = Path(resolve_backbone(backbone)) / PRETRAIN_FILE
-    facts = _read_json(path)
-    rate, words = facts.get(LEARN_RATE_KEY), facts.get(LABEL_WORDS_KEY)
-    if words is None:
-        source = path.with_name(LABEL_WORDS_FILE)
-        words = _read_json(source)
-    try:
-        words = check_label_words(words, tags=False)
-    except LabelWordError as err:
-        raise ValueError(f"{source}: {err}") from err
-    rows = path.with_name(LABEL_ROWS_FILE)
-    label_rows = rows if words and rows.is_file() else None
+    path = Path(resolve_backbone(backbone)) / PRETRAIN_FILE
+    if not path.is_file():
+        return None
+    facts: Any = read_json(path)
+    if not isinstance(facts, dict):
+        raise DataError("is no JSON object", path=path)
+    rate = facts.get(LEARN_RATE_KEY)
     # type() and not isinstance(): true is no rate.
     if rate is not None and not (type(rate) in (int, float) and 0 < rate <= 1):
         problem = f"cannot be read: {LEARN_RATE_KEY}: {rate!r:.100} is not from 0 to 1"
         raise DataError(problem, path=path)
-    return Recommended(None if rate is None else float(rate), words, label_rows)
+    return None if rate is None else float(rate)
 
 
-def knows_classes(backbone: str) -> bool:
-    """Whether a backbone has rows of classes that it learned to recognise. It then has
-    something to lose in a training. backbone (str): As for `read_recommended`."""
-    return Path(resolve_backbone(backbone), LABEL_ROWS_FILE).is_file()
-
-
-def _read_json(path: Path) -> Any:
-    if not path.is_file():
-        return {}
-    data = read_json(path)
-    if not isinstance(data, dict):
-        raise DataError("is no JSON object", path=path)
-    return data
+def reads_names(backbone: str) -> bool:
+    """Whether a backbone makes rows of classes from their names: its folder has the
+    file of the map. backbone (str): As the component's setting `name`."""
+    return Path(resolve_backbone(backbone), NAME_MAP_FILE).is_file()

@@ -6,7 +6,11 @@ import shutil
 
 import pytest
 
-from spacy_entlm.backbones.learn_rate import learn_rate_for_width, suitable_learn_rate
+from spacy_entlm.backbones.learn_rate import (
+    learn_rate_for_width,
+    suitable_learn_rate,
+    suitable_threshold,
+)
 
 
 @pytest.mark.parametrize("width, rate", [(768, 1e-4), (384, 3e-4)])
@@ -60,4 +64,12 @@ def test_backbone_that_is_gone_gives_the_papers_rate_and_a_warning(caplog):
     with caplog.at_level(logging.WARNING, logger="spacy.entlm"):
         assert suitable_learn_rate("nobody/has-this-model") == 1e-4
     assert "nobody/has-this-model" in caplog.text
-    assert suitable_learn_rate(None) == 1e-4
+    caplog.clear()
+    assert suitable_learn_rate(None) == suitable_learn_rate("") == 1e-4
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("fewest, least", [(0, 0.2), (5, 0.2), (8, 0.3), (100, 0.3)])
+def test_more_examples_make_more_sure(fewest, least):
+    """The least confidence of an entity where classes started from their names."""
+    assert suitable_threshold(fewest) == least

@@ -4,6 +4,7 @@ import json
 import shutil
 
 import pytest
+import spacy
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
@@ -179,6 +180,15 @@ def test_what_was_saved_is_loaded_as_transformers_loads_it(backbone, tmp_path):
     with torch.no_grad():
         features = masked_lm(ids, torch.ones_like(ids))
         torch.testing.assert_close(decoder(features), expected(ids).logits)
+
+
+def test_the_model_of_a_trained_component_is_a_backbone(trained_folder, start_nlp):
+    folder = trained_folder / "entlm_ner" / "model"
+    nlp = spacy.load(trained_folder)
+    trained = nlp.get_pipe("entlm_ner").network.masked_lm.state_dict()
+    masked_lm = start_nlp(folder).get_pipe("entlm_ner").network.masked_lm
+    for name, tensor in masked_lm.state_dict().items():
+        assert torch.equal(tensor, trained[name]), name
 
 
 def test_tied_matrices_stay_one(saved_bert):

@@ -1,69 +1,60 @@
 """What a backbone's folder recommends for few-shot training."""
 
 import json
+import shutil
 
 import pytest
-import spacy
 
-from spacy_entlm.backbones.recommended import Recommended, read_recommended
-
-WORDS = {"PER": ["mary"]}
+from spacy_entlm.backbones.learn_rate import START_PULL, suitable_start_pull
+from spacy_entlm.backbones.recommended import reads_names, recommended_rate
 
 
-def write(folder, name, data):
+def write(folder, data):
     text = data if isinstance(data, str) else json.dumps(data)
-    (folder / name).write_text(text, encoding="utf8")
+    (folder / "pretrain.json").write_text(text, encoding="utf8")
 
 
 def test_a_name_or_an_empty_folder_recommends_nothing(tmp_path):
     for backbone in ("bert-base-cased", str(tmp_path)):
-        assert read_recommended(backbone) == Recommended(None, {})
+        assert recommended_rate(backbone) is None
+        assert not reads_names(backbone)
 
 
-def test_pretraining_notes_a_rate_and_words(tmp_path):
-    write(tmp_path, "pretrain.json", {"learn_rate": 3e-4, "label_words": WORDS})
-    assert read_recommended(str(tmp_path)) == Recommended(3e-4, WORDS)
+@pytest.mark.parametrize("facts", [{}, {"learn_rate": None}, {"label_words": {}}])
+def test_a_report_without_a_rate_recommends_none(tmp_path, facts):
+    write(tmp_path, facts)
+    assert recommended_rate(str(tmp_path)) is None
 
 
-def test_words_of_a_trained_component_are_its_own(trained_folder, label_words):
-    model = trained_folder / "entlm_ner" / "model"
-    assert read_recommended(str(model)).label_words == label_words
-    pipe = spacy.load(trained_folder).get_pipe("entlm_ner")
-    assert pipe.label_data == label_words
+@pytest.mark.parametrize("rate", [3e-4, 1])
+def test_pretraining_notes_a_rate(tmp_path, rate):
+    write(tmp_path, {"learn_rate": rate, "steps": 7})
+    found = recommended_rate(str(tmp_path))
+    assert found == rate and isinstance(found, float)
 
 
-def test_words_of_the_pretraining_come_before_those_of_a_component(tmp_path):
-    write(tmp_path, "label_words.json", {"LOC": ["rome"]})
-    write(tmp_path, "pretrain.json", {"learn_rate": 1e-3})
-    assert read_recommended(str(tmp_path)) == Recommended(1e-3, {"LOC": ["rome"]})
-    write(tmp_path, "pretrain.json", {"label_words": WORDS})
-    assert read_recommended(str(tmp_path)).label_words == WORDS
-
-
-def test_classes_that_look_like_tags_keep_their_names(tmp_path):
-    write(tmp_path, "label_words.json", {"B-CELL": ["cell"]})
-    assert read_recommended(str(tmp_path)).label_words == {"B-CELL": ["cell"]}
-
-
-@pytest.mark.parametrize("name", ["pretrain.json", "label_words.json"])
 @pytest.mark.parametrize("content", ["{", "[1]", '"x"'])
-def test_file_that_cannot_be_read_is_named(tmp_path, name, content):
-    write(tmp_path, name, content)
-    with pytest.raises(
-        ValueError, match=f"{name}: (broken JSON|is no JSON object|cannot be read)"
-    ):
-        read_recommended(str(tmp_path))
+def test_file_that_cannot_be_read_is_named(tmp_path, content):
+    write(tmp_path, content)
+    message = r"pretrain\.json: (broken JSON|is no JSON object)"
+    with pytest.raises(ValueError, match=message):
+        recommended_rate(str(tmp_path))
 
 
-@pytest.mark.parametrize(
-    "name, data",
-    [
-        ("pretrain.json", {"label_words": {"PER": "john"}}),
-        ("pretrain.json", {"learn_rate": "much"}),
-        ("label_words.json", {"PER": "john"}),
-    ],
-)
-def test_values_of_the_wrong_kind_are_named(tmp_path, name, data):
-    write(tmp_path, name, data)
-    with pytest.raises(ValueError, match=name):
-        read_recommended(str(tmp_path))
+@pytest.mark.parametrize("rate", ["much", True, 0, -1e-4, 1.5, [1e-4]])
+def test_rates_that_are_none_are_named(tmp_path, rate):
+    write(tmp_path, {"learn_rate": rate})
+    with pytest.raises(ValueError, match=r"pretrain\.json: .*learn_rate"):
+        recommended_rate(str(tmp_path))
+
+
+def test_weights_stay_near_to_those_of_a_backbone_that_reads_names(
+    bert, naming, tmp_path
+):
+    assert suitable_start_pull(str(naming)) == START_PULL == 1.2
+    assert suitable_start_pull(str(bert)) == 0
+    assert suitable_start_pull(None) == suitable_start_pull("") == 0
+    # The map is what makes the difference.
+    shutil.copytree(bert, tmp_path, dirs_exist_ok=True)
+    shutil.copy(naming / "name_map.safetensors", tmp_path)
+    assert suitable_start_pull(str(tmp_path)) == 1.2
