@@ -1,12 +1,13 @@
 """Neighbouring words of one class are one entity: the IO scheme."""
 
-from typing import Callable, Iterable, List, Tuple
+from typing import Any, Callable, Iterable, List, Tuple
 
 import numpy
 from spacy.tokens import Doc
 from spacy.training import Example
+from thinc.api import get_array_module
 
-from .types import DocEntities, LabelScores
+from .types import NO_LABEL, DocEntities, LabelScores
 
 
 class IODecoder:
@@ -14,7 +15,6 @@ class IODecoder:
     its words of p(class). White space is no word: an entity neither begins nor ends
     with it, and a line break ends one, as does the end of a sentence."""
 
-    needs_probs = False
     few_shot_calibration = (0.58, -1.65)
 
     def initialize(
@@ -24,7 +24,14 @@ class IODecoder:
 
     def __call__(self, scores: LabelScores, docs: List[Doc]) -> List[DocEntities]:
         """Decode the words of some Docs."""
-        return find_entities(scores, docs)
+        probs: Any = scores.probs
+        if not probs.shape[1]:
+            return find_entities(*_none(scores), scores.lengths, docs)
+        xp = get_array_module(probs)
+        best, confidence = probs.argmax(axis=1), probs.max(axis=1)
+        wins = confidence > scores.outside
+        best = xp.where(wins, best, NO_LABEL)
+        return find_entities(best, confidence, scores.lengths, docs)
 
     def to_bytes(self) -> bytes:
         """Nothing was learned."""
@@ -35,26 +42,37 @@ class IODecoder:
         return self
 
 
-def find_entities(scores: LabelScores, docs: List[Doc]) -> List[DocEntities]:
-    """What `IODecoder` finds, from the best class and confidence of all words."""
-    best, confidence = to_host(scores)
+def find_entities(
+    best: Any, confidence: Any, lengths: List[int], docs: List[Doc]
+) -> List[DocEntities]:
+    """Entities from the class of each word and its confidence.
+
+    best: int64 (n_words), class, or NO_LABEL. confidence: float32 (n_words).
+    lengths: words per Doc.
+    """
+    best, confidence = _to_host(best, confidence)
     decoded = []
     start = 0
-    for doc, length in zip(docs, scores.lengths):
+    for doc, length in zip(docs, lengths):
         words = slice(start, start + length)
         decoded.append(_entities(doc, best[words], confidence[words]))
         start += length
     return decoded
 
 
-def to_host(scores: LabelScores) -> Tuple[numpy.ndarray, numpy.ndarray]:
-    """Best classes (int64) and confidences (float32), in one copy from the device."""
-    if isinstance(scores.best, numpy.ndarray):
-        return scores.best, numpy.asarray(scores.confidence)
+def _none(scores: LabelScores) -> Tuple[numpy.ndarray, numpy.ndarray]:
+    n_words = len(scores.outside)
+    return numpy.full(n_words, NO_LABEL), numpy.zeros(n_words, dtype="float32")
+
+
+def _to_host(best: Any, confidence: Any) -> Tuple[numpy.ndarray, numpy.ndarray]:
+    """Both, in one copy from the device."""
+    if isinstance(best, numpy.ndarray):
+        return best, numpy.asarray(confidence)
     import cupy
 
     # Class indices are small enough for float32 to hold them exactly.
-    both = cupy.asnumpy(cupy.stack([scores.best.astype("f"), scores.confidence]))
+    both = cupy.asnumpy(cupy.stack([best.astype("f"), confidence]))
     return both[0].astype("int64"), both[1]
 
 

@@ -1,36 +1,29 @@
 """What a model hands a decoder, and what a decoder gives back."""
 
 from dataclasses import dataclass
-from typing import Callable, Iterable, List, Optional, Protocol, Tuple, Union
+from typing import Callable, Iterable, List, Protocol, Tuple
 
 import numpy
 from spacy.tokens import Doc
 from spacy.training import Example
-from thinc.types import Floats1d, Floats2d, Ints1d
+from thinc.types import Floats1d, Floats2d
 
-# In `LabelScores.best`: the word is in no entity.
+# The word is in no entity.
 NO_LABEL = -1
-
-# What is added to the scores of classes: one for all, or float32 (n_words, n_labels).
-Bias = Union[float, numpy.ndarray]
 
 
 @dataclass
 class LabelScores:
     """Scores of the words of some Docs, concatenated, on the model's device.
 
-    best: Ints1d (n_words), index of the class that outscores the vocabulary, or -1.
-    confidence: Floats1d (n_words), p(best class); 0 where there is none.
-    probs: Floats2d (n_words, n_labels), p(class), only if the decoder asked for it.
+    probs: Floats2d (n_words, n_labels), p(class).
+    outside: Floats1d (n_words), p(no class); with those of the classes the sum is 1.
     lengths: words per Doc.
-    word_prob: Floats1d (n_words), p(the vocabulary's best word), with `probs`.
     """
 
-    best: Ints1d
-    confidence: Floats1d
-    probs: Optional[Floats2d]
+    probs: Floats2d
+    outside: Floats1d
     lengths: List[int]
-    word_prob: Optional[Floats1d] = None
 
 
 @dataclass
@@ -48,15 +41,10 @@ class DocEntities:
 class Decoder(Protocol):
     """What the component asks of a decoder.
 
-    needs_probs: whether `LabelScores.probs` is wanted.
-    probability_floor: classes less probable than this share of the vocabulary's best
-        word may be given as 0, and that word as 1. A decoder may leave it out: 0.
     few_shot_calibration: scale and shift of log-odds that make its confidences the
         share that is right, after a training on few examples (benchmarks/RESULTS.md).
         It may be left out.
     """
-
-    needs_probs: bool
 
     def initialize(
         self, get_examples: Callable[[], Iterable[Example]], labels: Tuple[str, ...]

@@ -13,7 +13,7 @@ from .errors import DataError
 def save_arrays(path: Path, arrays: Mapping[str, numpy.ndarray]) -> None:
     """Write arrays to a file."""
     # Not `save_file`, whose files only their owner may read.
-    path.write_bytes(save({k: numpy.ascontiguousarray(a) for k, a in arrays.items()}))
+    path.write_bytes(save({k: numpy.asarray(a, order="C") for k, a in arrays.items()}))
 
 
 def load_arrays(path: Path) -> Dict[str, numpy.ndarray]:

@@ -5,6 +5,7 @@ and on disk: from then on the new content counts. Then they are moved into place
 a killed process left is completed, or removed, by the next one that reads or writes.
 """
 
+import logging
 import os
 import shutil
 from contextlib import contextmanager, suppress
@@ -22,6 +23,8 @@ try:
     import fcntl
 except ImportError:  # Windows: there, two that write one folder at once are not told
     fcntl = None  # type: ignore[assignment]
+
+logger = logging.getLogger("spacy.entlm")
 
 T = TypeVar("T")
 
@@ -97,9 +100,8 @@ def write_folder(
 def read_folder(folder: Path, read: Callable[[Path], T]) -> T:
     """Read a folder that `write_folder` wrote, or writes at the same time.
     RETURNS (T): What `read` makes of the folder; it is called again if the folder was
-    changed in the meantime.
-    RAISES (DataError): If a link in the folder leads out of it."""
-    check_links(folder)
+    changed in the meantime. Files may be links, also out of the folder, as in the
+    cache of a hub: nothing is written to them."""
     for _ in range(_N_READS):
         recover_folder(folder)
         state = _state(folder)
@@ -116,12 +118,15 @@ def read_folder(folder: Path, read: Callable[[Path], T]) -> T:
 
 def recover_folder(folder: Path) -> None:
     """Complete what a killed process left in a folder, or remove it; wait for one that
-    lives."""
+    lives. What is completed is told."""
     # What is being written may only be touched under a lock: it may be alive.
     is_left = fcntl is not None and (folder / _WRITING).exists()
-    if is_left or (folder / _COMPLETE).exists():
+    is_complete = (folder / _COMPLETE).exists()
+    if is_left or is_complete:
         with _locked(folder):
             _recover(folder)
+    if is_complete:
+        logger.info("%s: completed a save that was interrupted", folder)
 
 
 @contextmanager
@@ -200,7 +205,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def check_links(folder: Path) -> None:
     """RAISES (DataError): If a link in the folder leads out of it: a folder may come
-    from anybody, and nothing outside is to be read, written or removed."""
+    from anybody, and nothing outside is to be written or removed."""
     inside = folder.resolve()
     # What another process removes meanwhile is left out.
     walk = ((root, [*folders, *files]) for root, folders, files in os.walk(folder))

@@ -17,6 +17,9 @@ UNPACK_ERRORS = (lzma.LZMAError, zlib.error, gzip.BadGzipFile, EOFError)
 # JSON has 12 characters for each.
 MAX_LINE_CHARS = 2**24
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+# Where a line ends within a text, as for str.splitlines: also at a vertical tab, a form
+# feed and Unicode's separators.
+LINE_BREAK = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 # What bytes that are no UTF-8 become with "surrogateescape".
 _NO_UTF8 = re.compile("[\udc80-\udcff]")
 

@@ -46,23 +46,6 @@ def words_of_names(
     return {label: words for label, words in found.items() if words}
 
 
-def last_part(label: str) -> str:
-    """What the name of a class ends with, vague words left out: "car" of "product-car",
-    "person" of "person-other", "date" of "date of birth". What is but a "name" is most
-    often that of a person."""
-    parts = _parts(label)
-    if parts in (["name"], ["names"]):
-        return "person"
-    if "of" in parts[1:]:
-        parts = parts[: parts.index("of", 1)]
-    return next((part for part in reversed(parts) if part not in VAGUE), "")
-
-
-def is_of_names(label: str) -> bool:
-    """Whether a class says that it is one of names: "movie_name"."""
-    return _parts(label)[-1:] in (["name"], ["names"])
-
-
 def _parts(label: str) -> List[str]:
     parts = re.findall(r"[^\W\d_]+", CAPITAL_WITHIN.sub(" ", label))
     return [part.lower() for part in parts]

@@ -77,7 +77,7 @@ def count_chunk(
         reader.vocabulary.scores(block)[:, :n_pieces].topk(top_k).indices
         for block in pieces.features.split(BLOCK_WORDS)
     ]
-    words = pieces.first_words
+    words = pieces.words
     in_text = numpy.argsort(words)  # they come in the order of their batches
     rows = torch.cat(predicted).cpu().numpy()[in_text].tolist()
     read = pieces.piece_ids[in_text].tolist()

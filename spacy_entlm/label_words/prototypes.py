@@ -46,7 +46,7 @@ def find_prototypes(
         strings = chunk[0].vocab.strings
         classes = word_classes(chunk, [strings.add(label) for label in labels])
         pieces = reader.read_words(chunk)
-        here = torch.from_numpy(classes[pieces.first_words]).to(device)
+        here = torch.from_numpy(classes[pieces.words]).to(device)
         inside = here >= 0
         sums.index_add_(0, here[inside], pieces.features[inside])
         counts += torch.bincount(here[inside], minlength=len(labels) + 1)

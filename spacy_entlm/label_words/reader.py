@@ -1,4 +1,4 @@
-"""What counting and prototypes ask of a masked LM that reads texts."""
+"""What searches ask of a masked LM that reads texts."""
 
 from typing import Any, Callable, Iterable, List, Optional, Protocol, Sequence
 
@@ -17,24 +17,23 @@ NO_CLASS = -1
 
 
 class Reader(Protocol):
-    """A masked LM that reads texts; `model.entlm.load_reader` gives one."""
+    """A masked LM that reads texts; `model.reader.TextReader` is one."""
 
     tokenizer: Any
     vocabulary: Rows
     device: torch.device
 
-    def word_ids(self, word: str) -> List[int]:
-        """The pieces of a word in the vocabulary."""
+    def fold_word(self, word: str) -> str:
+        """The form in which the backbone's tokenizer reads a word."""
+
+    def word_pieces(self, word: str) -> List[str]:
+        """The pieces of a word, as the vocabulary spells them."""
 
     def read_words(
-        self,
-        docs: List[Doc],
-        *,
-        wanted: Optional[numpy.ndarray] = None,
-        whole: bool = False,
+        self, docs: List[Doc], *, wanted: Optional[numpy.ndarray] = None
     ) -> Any:
-        """Features of words, in no particular order: a `model.types.PieceFeatures`.
-        wanted: bool (n_words). whole: whether Docs are read as a whole."""
+        """Features of words, in no particular order: a `model.types.WordFeatures`.
+        wanted: bool (n_words)."""
 
 
 def word_classes(docs: List[Doc], labels: List[int]) -> numpy.ndarray:

@@ -1,7 +1,7 @@
 """Rows of an output matrix, and the row that label words give a class."""
 
 from dataclasses import dataclass
-from typing import List, Optional, Tuple
+from typing import Any, List, Optional, Tuple
 
 import torch
 
@@ -17,7 +17,8 @@ class Rows:
     def __len__(self) -> int:
         return len(self.weight)
 
-    def __getitem__(self, some: slice) -> "Rows":
+    def __getitem__(self, some: Any) -> "Rows":
+        """Some rows: a slice, or int64 (n)."""
         bias = None if self.bias is None else self.bias[some]
         return Rows(self.weight[some], bias)
 
@@ -26,18 +27,19 @@ class Rows:
         return torch.nn.functional.linear(features, self.weight, self.bias)
 
 
+@torch.no_grad()
 def initial_row(
-    decoder: Rows, words: List[List[int]]
+    vocabulary: Rows, words: List[List[int]]
 ) -> Tuple[torch.Tensor, torch.Tensor]:
     """The label row and bias of a class: the means of its label words', in new memory
     (paper, Section 3.3). A word of several pieces is the mean of theirs.
 
     words (List[List[int]]): Piece ids of each word.
-    RETURNS: row (width), bias (1), which is 0 where the decoder has none.
+    RETURNS: row (width), bias (1), which is 0 where the vocabulary has none.
     """
-    row = torch.stack([decoder.weight.detach()[ids].mean(0) for ids in words]).mean(0)
+    row = torch.stack([vocabulary.weight[ids].mean(0) for ids in words]).mean(0)
     bias = row.new_zeros(1)
-    if decoder.bias is not None:
-        per_word = [decoder.bias.detach()[ids].mean() for ids in words]
+    if vocabulary.bias is not None:
+        per_word = [vocabulary.bias[ids].mean() for ids in words]
         bias = torch.stack(per_word).mean().reshape(1)
     return row, bias

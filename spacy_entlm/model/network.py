@@ -1,96 +1,88 @@
-"""Masked LM and label head as one PyTorch module, with its files."""
+"""Masked LM and label rows as one PyTorch module, with its files."""
 
+import math
 from pathlib import Path
-from typing import Any, Callable, Dict, Optional, cast
+from typing import Any, Dict, List, Optional, Tuple
 
+import numpy
 import torch
 
 from ..backbones.loading import load_masked_lm
 from ..backbones.masked_lm import MaskedLM
-from ..backbones.recommended import LABEL_ROWS_FILE, LABEL_WORDS_FILE, Recommended
+from ..backbones.name_map import NameMap, name_pieces, rows_of_names
+from ..backbones.recommended import LABEL_ROWS_FILE, LABEL_WORDS_FILE
 from ..files.errors import DataError
 from ..files.json_lines import dump_json, read_json
 from ..files.tensors import load_tensors, save_tensors
 from ..label_words.rows import Rows, initial_row
+from ..label_words.starts import Start
 from ..label_words.words import (
     LabelWords,
     check_label_words,
     label_word_pieces,
     read_label_words,
+    word_pieces,
 )
+from .reading import PieceVocabulary
+from .types import Pieces, PieceScores
 
 # In a file of rows.
 ROWS_KEY, BIASES_KEY = "rows", "biases"
 # Whether the vocabulary of a component learns.
 TRAINING_FILE, LEARNS_KEY = "training.json", "train_vocabulary"
-
-
-class LabelHead(torch.nn.Module):
-    """One row and one bias a class, each a parameter of its own, so that an optimizer
-    that has seen the others takes a new class in."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows = torch.nn.ParameterList()
-        self.biases = torch.nn.ParameterList()
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def add(self, row: torch.Tensor, bias: torch.Tensor) -> None:
-        """Add a class. row: (width); bias: (1)."""
-        self.rows.append(torch.nn.Parameter(row))
-        self.biases.append(torch.nn.Parameter(bias))
-
-    def extend(self, rows: Rows) -> None:
-        """Add classes with rows in new memory."""
-        for row, bias in zip(rows.weight, cast(torch.Tensor, rows.bias)):
-            self.add(row.clone(), bias.reshape(1).clone())
-
-    def stacked(self, like: torch.Tensor) -> Rows:
-        """The rows of all classes, without gradients.
-        like: (n, width), gives the width and the device where there is no class."""
-        if not len(self):
-            return Rows(like.new_zeros(0, like.shape[1]), like.new_zeros(0))
-        weight = torch.stack([row.detach() for row in self.rows])
-        return Rows(weight, torch.cat([bias.detach() for bias in self.biases]))
-
-    def add_gradients(self, d_rows: Rows) -> None:
-        """Add to the gradients of the classes. d_rows: of all label rows."""
-        gradients = zip(d_rows.weight, cast(torch.Tensor, d_rows.bias))
-        for row, bias, (d_row, d_bias) in zip(self.rows, self.biases, gradients):
-            add_gradient(row, d_row)
-            add_gradient(bias, d_bias.reshape(1))
-
-
-def add_gradient(parameter: torch.Tensor, gradient: torch.Tensor) -> None:
-    """Add to a parameter's gradient, which may not be there yet: then this tensor
-    becomes it."""
-    if parameter.grad is None:
-        parameter.grad = gradient
-    else:
-        parameter.grad.add_(gradient)
+# Words of the vocabulary that stand for all that are not in a batch, where these do not
+# learn: with four times as many F1 is the same (benchmarks/RESULTS.md).
+N_SAMPLED = 1024
+# What a label has to outscore: the word's own piece, or every row of the vocabulary, as
+# in the paper.
+OWN, VOCABULARY = RIVALS = ("own", "vocabulary")
+# Rows of the vocabulary that are scored at once: what lies between fits the caches.
+CHUNK_ROWS = 1024
 
 
 class LabelNetwork(torch.nn.Module):
-    """A masked LM with one row for each label. A subclass has `read`, which `forward`
-    calls for one piece or more, the rows that stand for no label as `vocabulary`, and
-    `save_rows` and `load_rows`, for the files beside the masked LM's."""
+    """A masked LM with one row and one bias for each label, each a parameter of its
+    own, so that an optimizer that has seen the others takes a new label in.
 
-    vocabulary: Any
-    read: Callable[..., torch.Tensor]
-    save_rows: Callable[[Path], None]
-    load_rows: Callable[[Path], None]
+    A subclass has `read`, what a label has to outscore in prediction (`rival_scores`)
+    and in training (`rivals`), and `save_rows` and `load_rows`, for the files beside
+    the masked LM's.
+    """
 
     def __init__(self, masked_lm: MaskedLM):
         super().__init__()
         self.masked_lm = masked_lm
-        self.head = LabelHead()
+        self.rows = torch.nn.ParameterList()
+        self.biases = torch.nn.ParameterList()
+        self.labels: List[str] = []
 
-    @property
-    def tokenizer(self) -> Any:
-        """The fast tokenizer."""
-        return self.masked_lm.tokenizer
+    @classmethod
+    def of_backbone(cls, name: str, **settings: Any) -> Any:
+        """A backbone without classes. settings: As of `load_masked_lm`."""
+        return cls(load_masked_lm(name, **settings))
+
+    def read(
+        self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor
+    ) -> torch.Tensor:
+        """Features of chosen pieces, as `forward`; there is one or more."""
+        raise NotImplementedError
+
+    def rival_scores(
+        self, features: torch.Tensor, piece_ids: torch.Tensor
+    ) -> torch.Tensor:
+        """float32 (n), what a label has to outscore. features: float32 (n, width).
+        piece_ids: int64 (n)."""
+        raise NotImplementedError
+
+    def rivals(
+        self, piece_ids: numpy.ndarray, rival_ids: Optional[numpy.ndarray] = None
+    ) -> Tuple[Rows, torch.Tensor, Optional[numpy.ndarray]]:
+        """What labels compete with in training, with gradients if it learns.
+
+        rival_ids: int64 (n_rivals), of an earlier call, to get the same ones.
+        RETURNS: the rows; own, int64 (n), which of them each piece is; rival_ids.
+        """
+        raise NotImplementedError
 
     def forward(
         self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor
@@ -101,34 +93,105 @@ class LabelNetwork(torch.nn.Module):
         positions: int64 (n), rows of the flattened windows.
         RETURNS: float32 (n, width).
         """
-        if not len(positions):
+        if not len(positions):  # not every backbone takes an empty batch
             return self.no_features()
-        return self.read(ids, mask, positions)
+        return self.read(ids, mask, positions).float()
+
+    @property
+    def tokenizer(self) -> Any:
+        """The fast tokenizer."""
+        return self.masked_lm.tokenizer
+
+    @property
+    def pieces(self) -> PieceVocabulary:
+        """What the masked LM reads."""
+        tokenizer = self.tokenizer
+        prefix, suffix = self.masked_lm.special_pieces()
+        return PieceVocabulary(
+            tokenizer.backend_tokenizer,
+            prefix,
+            suffix,
+            max_pieces=self.masked_lm.max_pieces,
+            unknown=tokenizer.unk_token_id,
+            special=tokenizer.all_special_ids,
+        )
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network is."""
+        return self.masked_lm.decoder.weight.device
 
     @property
     def label_rows(self) -> Rows:
-        """The rows of all labels, without gradients."""
-        return self.head.stacked(self.vocabulary.weight)
+        """The rows of all labels, with gradients."""
+        if not self.labels:
+            none = self.no_features()
+            return Rows(none, none.new_zeros(0))
+        return Rows(torch.stack(list(self.rows)), torch.cat(list(self.biases)))
+
+    def add_row(self, label: str, row: torch.Tensor, bias: torch.Tensor) -> None:
+        """Add a label. row: (width); bias: (1). They are copied."""
+        self.rows.append(torch.nn.Parameter(row.detach().clone()))
+        self.biases.append(torch.nn.Parameter(bias.detach().reshape(1).clone()))
+        self.labels.append(label)
 
     def no_features(self) -> torch.Tensor:
-        """Features of no piece: not every backbone takes an empty batch."""
-        return self.vocabulary.weight[:0].float()
+        """Features of no piece."""
+        return self.masked_lm.decoder.weight.detach()[:0].float()
+
+    def joined(self, parts: List[torch.Tensor]) -> torch.Tensor:
+        """Features of none or of several batches."""
+        return torch.cat([self.no_features(), *parts])
+
+    @torch.no_grad()
+    def word_scores(
+        self, features: torch.Tensor, piece_ids: numpy.ndarray
+    ) -> Tuple[torch.Tensor, torch.Tensor]:
+        """Scores in prediction.
+
+        features: float32 (n, width), of first pieces. piece_ids: int64 (n), theirs.
+        RETURNS: float32 (n, n_labels), of the labels; float32 (n), of what they have to
+            outscore.
+        """
+        ids = torch.from_numpy(piece_ids).to(features.device, non_blocking=True)
+        return self.label_rows.scores(features), self.rival_scores(features, ids)
+
+    def piece_scores(
+        self,
+        features: torch.Tensor,
+        pieces: Pieces,
+        rival_ids: Optional[numpy.ndarray] = None,
+    ) -> PieceScores:
+        """Scores in training.
+        features: float32 (n, width). rival_ids: As of `rivals`."""
+        rivals, own, rival_ids = self.rivals(pieces.ids, rival_ids)
+        scores = [rivals.scores(features), self.label_rows.scores(features)]
+        return PieceScores(
+            torch.cat(scores, 1).float(), own, len(rivals), rival_ids, pieces
+        )
 
     def save(self, folder: Path) -> None:
         """Write the masked LM's files, and those of the rows."""
-        self.masked_lm.save(folder)
+        self.masked_lm.save(folder, compact=True)
         self.save_rows(folder)
 
+    def save_rows(self, folder: Path) -> None:
+        """Write the files beside the masked LM's."""
+        raise NotImplementedError
+
+    def load_rows(self, folder: Path) -> None:
+        """Read what `save_rows` wrote."""
+        raise NotImplementedError
+
     @classmethod
-    def load(cls, folder: Path, **configs: Optional[Dict[str, Any]]) -> Any:
+    def load(cls, folder: Path, **settings: Any) -> Any:
         """Read what `save` wrote.
 
-        transformer_config, tokenizer_config (Optional[Dict[str, Any]]): Replace
-            settings of the saved configurations.
+        settings: As of `load_masked_lm`.
         RAISES (BackboneError, LabelWordError): If a file is missing or broken, or
             they do not fit each other.
         """
-        network = cls(load_masked_lm(folder, strict=True, **configs))
+        network = cls(load_masked_lm(folder, strict=True, **settings))
         network.load_rows(folder)
         return network
 
@@ -138,17 +201,39 @@ class EntLMNetwork(LabelNetwork):
 
     The label rows live beside the output matrix only: the tokenizer and the input
     embeddings never learn of them.
+
+    name_map (Optional[NameMap]): Makes rows from names, if the backbone has one.
+    label_words: The texts by which each class began.
+    rival_kind: "own" or "vocabulary": what a label has to outscore in prediction.
     """
 
-    def __init__(self, masked_lm: MaskedLM):
+    def __init__(self, masked_lm: MaskedLM, name_map: Optional[NameMap] = None):
         super().__init__(masked_lm)
+        self.name_map = None if name_map is None else name_map.requires_grad_(False)
         self.label_words: LabelWords = {}
+        self.rival_kind = OWN
+
+    @classmethod
+    def of_backbone(cls, name: str, **settings: Any) -> "EntLMNetwork":
+        """A backbone without classes. settings: As of `load_masked_lm`."""
+        masked_lm = load_masked_lm(name, **settings)
+        return cls(masked_lm, NameMap.of_backbone(name, masked_lm.width))
 
     def read(
         self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor
     ) -> torch.Tensor:
         """What the masked LM's head multiplies with the output matrix."""
-        return self.masked_lm(ids, mask, positions=positions).float()
+        return self.masked_lm(ids, mask, positions=positions)
+
+    @property
+    def vocabulary(self) -> Rows:
+        """The output matrix."""
+        return Rows(self.masked_lm.decoder.weight, self.masked_lm.decoder.bias)
+
+    @property
+    def learns_vocabulary(self) -> bool:
+        """Whether word embeddings and output matrix learn, too."""
+        return self.masked_lm.decoder.weight.requires_grad
 
     def train_vocabulary(self, learns: bool) -> None:
         """Whether word embeddings and output matrix learn, too."""
@@ -156,45 +241,134 @@ class EntLMNetwork(LabelNetwork):
         for module in (self.masked_lm.decoder, embeddings):
             module.requires_grad_(learns)
 
-    @property
-    def vocabulary(self) -> Rows:
-        """The output matrix."""
-        return Rows(self.masked_lm.decoder.weight, self.masked_lm.decoder.bias)
+    def rival_scores(
+        self, features: torch.Tensor, piece_ids: torch.Tensor
+    ) -> torch.Tensor:
+        """The score of each word's own piece, or the highest of all pieces."""
+        vocabulary = self.vocabulary
+        if self.rival_kind == OWN:
+            own = vocabulary[piece_ids]
+            scores = (features * own.weight).sum(1)
+            return scores if own.bias is None else scores + own.bias
+        top = features.new_full((len(features),), -torch.inf)
+        for start in range(0, len(vocabulary), CHUNK_ROWS):
+            scores = vocabulary[start : start + CHUNK_ROWS].scores(features)
+            top = torch.maximum(top, scores.amax(1))
+        return top
+
+    def rivals(
+        self, piece_ids: numpy.ndarray, rival_ids: Optional[numpy.ndarray] = None
+    ) -> Tuple[Rows, torch.Tensor, Optional[numpy.ndarray]]:
+        """The output matrix; if it does not learn, the rows of these pieces, and some
+        that stand for all others: their biases grow by the log of how many each stands
+        for (sampled softmax: Jean et al., 2015). Draws from `numpy.random`."""
+        vocabulary, device = self.vocabulary, self.device
+        if self.learns_vocabulary:
+            return vocabulary, torch.from_numpy(piece_ids).to(device), None
+        chosen, own = numpy.unique(piece_ids, return_inverse=True)
+        if rival_ids is None:
+            rival_ids = numpy.concatenate([chosen, self._sampled(chosen)])
+        n_others = len(rival_ids) - len(chosen)
+        rows = vocabulary[torch.from_numpy(rival_ids).to(device, non_blocking=True)]
+        bias = rows.weight.new_zeros(len(rows))
+        stands_for = max(len(vocabulary) - len(chosen), 1) / max(n_others, 1)
+        bias[len(chosen) :] = math.log(stands_for)
+        rows = Rows(rows.weight, bias if rows.bias is None else bias + rows.bias)
+        return rows, torch.from_numpy(own).to(device), rival_ids
+
+    def _sampled(self, chosen: numpy.ndarray) -> numpy.ndarray:
+        everything = numpy.arange(len(self.vocabulary))
+        others = numpy.setdiff1d(everything, chosen, assume_unique=True)
+        if len(others) <= N_SAMPLED:
+            return others
+        return numpy.random.choice(others, N_SAMPLED, replace=False)
+
+    def fold_word(self, word: str) -> str:
+        """How the backbone's tokenizer normalises a word: an uncased one folds it."""
+        normalizer = self.tokenizer.backend_tokenizer.normalizer
+        return normalizer.normalize_str(word).strip() if normalizer else word
+
+    def word_pieces(self, word: str) -> List[str]:
+        """The pieces of a label word, as the vocabulary spells them."""
+        ids = word_pieces(word, self.tokenizer)
+        return list(self.tokenizer.convert_ids_to_tokens(ids))
 
     def add_labels(
-        self, label_words: LabelWords, rows: Optional[Dict[str, Rows]] = None
+        self, starts: Dict[str, Start], rows: Optional[Dict[str, torch.Tensor]] = None
     ) -> None:
         """Add classes with their rows at initial values.
 
-        rows (Optional[Dict[str, Rows]]): One row each, in place of what the words of a
-            class say; without a bias, that is theirs.
+        starts (Dict[str, Start]): How each begins.
+        rows (Optional[Dict[str, Tensor]]): float32 (width), rows in place of these,
+            whose bias stays that of the start.
         RAISES (LabelWordError): If a class has no usable word; then none is added.
         """
-        new = check_label_words(label_words, tags=False)
-        pieces = label_word_pieces(new, self.masked_lm.tokenizer)
-        for label, words in pieces.items():
-            row, bias = initial_row(self.vocabulary, words)
+        texts = {label: start.texts for label, start in starts.items()}
+        checked = check_label_words(texts, tags=False)
+        found = {label: self._initial(label, start) for label, start in starts.items()}
+        for label, (row, bias) in found.items():
             given = (rows or {}).get(label)
-            if given is not None:
-                row = given.weight[0].to(row)
-                bias = bias if given.bias is None else given.bias.to(bias)
-            self.head.add(row, bias)
-            self.label_words[label] = new[label]
+            self.add_row(label, row if given is None else given.to(row), bias)
+            self.label_words[label] = checked[label]
+
+    @torch.no_grad()
+    def _initial(self, label: str, start: Start) -> Tuple[torch.Tensor, torch.Tensor]:
+        """The row and bias of a class: the mean of what its names and words give."""
+        found = [self.row_of_name(name) for name in start.names]
+        if start.words or not found:
+            pieces = label_word_pieces({label: start.words}, self.tokenizer)[label]
+            by_words = initial_row(self.vocabulary, pieces)
+            # Several names are as one.
+            found = [_mean(found), by_words] if found else [by_words]
+        return _mean(found)
+
+    @torch.no_grad()
+    def row_of_name(self, name: str) -> Tuple[torch.Tensor, torch.Tensor]:
+        """The row (width) and the bias (1) of a class from its name.
+        RAISES (ValueError): If the backbone makes no rows from names."""
+        if self.name_map is None:
+            raise ValueError("This backbone makes no rows from names: give label words")
+        prefix, suffix = self.masked_lm.special_pieces()
+        pieces = name_pieces(self.tokenizer, name)
+        ids = torch.tensor([[*prefix, *pieces, *suffix]], device=self.device)
+        is_piece = torch.zeros_like(ids, dtype=torch.bool)
+        is_piece[0, len(prefix) : len(prefix) + len(pieces)] = True
+        was_training = self.training
+        self.eval()
+        hidden = self.masked_lm.hidden(ids, torch.ones_like(ids))
+        self.train(was_training)
+        own = self.vocabulary[ids[0]]
+        bias = None if own.bias is None else own.bias[None]
+        found = rows_of_names(self.name_map, is_piece, hidden, own.weight[None], bias)
+        return found[0][0], found[1]
 
     def save_rows(self, folder: Path) -> None:
-        """Write the label words, the label rows, and what learns."""
+        """Write the label words, the label rows, what learns, and the map."""
         (folder / LABEL_WORDS_FILE).write_bytes(dump_json(self.label_words))
-        learns = {LEARNS_KEY: self.vocabulary.weight.requires_grad}
+        learns = {LEARNS_KEY: self.learns_vocabulary}
         (folder / TRAINING_FILE).write_bytes(dump_json(learns))
         save_rows(folder / LABEL_ROWS_FILE, self.label_rows)
+        if self.name_map is not None:
+            self.name_map.save(folder)
 
     def load_rows(self, folder: Path) -> None:
         """Read what `save_rows` wrote."""
         self.label_words = read_label_words(folder / LABEL_WORDS_FILE, tags=False)
-        n_labels, width = len(self.label_words), self.masked_lm.width
-        self.head.extend(load_rows(folder / LABEL_ROWS_FILE, n_labels, width))
+        path, width = folder / LABEL_ROWS_FILE, self.masked_lm.width
+        rows = load_rows(path, len(self.label_words), width)
+        for label, row, bias in zip(self.label_words, *rows):
+            self.add_row(label, row, bias)
         if (folder / TRAINING_FILE).exists():  # earlier versions had none
             self.train_vocabulary(_read_learns(folder / TRAINING_FILE))
+        name_map = NameMap.load(folder, width)
+        self.name_map = None if name_map is None else name_map.requires_grad_(False)
+
+
+def _mean(
+    found: List[Tuple[torch.Tensor, torch.Tensor]],
+) -> Tuple[torch.Tensor, torch.Tensor]:
+    rows, biases = zip(*found)
+    return torch.stack(rows).mean(0), torch.stack(biases).mean(0)
 
 
 def _read_learns(path: Path) -> bool:
@@ -207,24 +381,15 @@ def _read_learns(path: Path) -> bool:
 
 def save_rows(path: Path, rows: Rows) -> None:
     """Write rows and their biases, in the order of their labels."""
-    save_tensors(
-        path, {ROWS_KEY: rows.weight, BIASES_KEY: cast(torch.Tensor, rows.bias)}
-    )
+    bias = rows.weight.new_zeros(0) if rows.bias is None else rows.bias
+    save_tensors(path, {ROWS_KEY: rows.weight, BIASES_KEY: bias})
 
 
-def load_rows(path: Path, n_rows: int, width: int) -> Rows:
-    """Read what `save_rows` wrote.
+def load_rows(path: Path, n_rows: int, width: int) -> Tuple[torch.Tensor, torch.Tensor]:
+    """Read what `save_rows` wrote: rows, (n_rows, width), and biases, (n_rows).
     RAISES (DataError): If the file is missing or broken, or there are other rows."""
     shapes = {ROWS_KEY: (n_rows, width), BIASES_KEY: (n_rows,)}
     tensors = load_tensors(path, shapes)
     if not all(tensor.is_floating_point() for tensor in tensors.values()):
         raise DataError("does not fit the model: its rows are whole numbers", path=path)
-    return Rows(tensors[ROWS_KEY], tensors[BIASES_KEY])
-
-
-def read_learned_rows(learned: Recommended, width: int) -> Optional[Rows]:
-    """Rows of the classes that a backbone brings words for, in their order.
-    RAISES (DataError): If their file is broken, or has others."""
-    if learned.label_rows is None:
-        return None
-    return load_rows(learned.label_rows, len(learned.label_words), width)
+    return tensors[ROWS_KEY], tensors[BIASES_KEY]

@@ -5,11 +5,26 @@ from typing import Any, ContextManager, Dict
 
 import torch
 
+# Of prediction: what is fastest on the processor that is used.
+AUTO = "auto"
 DTYPES: Dict[str, torch.dtype] = {
     "float32": torch.float32,
     "bfloat16": torch.bfloat16,
     "float16": torch.float16,
 }
+
+
+PRECISIONS = (*DTYPES, AUTO)
+
+
+def dtype_of(precision: str, device: torch.device) -> torch.dtype:
+    """The number format of matrix products in prediction. precision (str): One of
+    PRECISIONS."""
+    if precision != AUTO:
+        return DTYPES[precision]
+    if device.type == "cuda":
+        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+    return torch.bfloat16 if has_fast_bfloat16() else torch.float32
 
 
 def training_dtype(device: torch.device, mixed_precision: bool) -> torch.dtype:

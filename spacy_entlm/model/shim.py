@@ -2,10 +2,12 @@
 
 import contextlib
 import os
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
+import numpy
 import torch
 from thinc.api import Optimizer, PyTorchGradScaler, PyTorchShim
 from thinc.types import FloatsXd
@@ -13,17 +15,20 @@ from thinc.util import get_torch_default_device, torch2xp, xp2torch
 from torch.utils.checkpoint import checkpoint
 
 from ..files.folder import pack_folder, unpack_folder
-from ..label_words.rows import Rows
-from .network import add_gradient
-from .precision import DTYPES, autocast, training_dtype
-from .types import PieceGradient
+from .precision import autocast, dtype_of, training_dtype
+from .types import Pieces, PieceScores
 
 # Paper's authors and the field: the global norm, over all parameters together.
 MAX_GRADIENT_NORM = 1.0
 # Added to the norm as torch.nn.utils.clip_grad_norm_ does.
 CLIP_EPS = 1e-6
+# Pieces of a batch in prediction where the config leaves it open. On a CPU more than
+# fits its caches is slower (docs/speed.md); another device wants enough to be busy.
+CPU_BATCH_PIECES, BATCH_PIECES = 1024, 8192
+# Padding of a batch that costs less than beginning another one, in pieces.
+CPU_BATCH_PADDING, BATCH_PADDING = 80, 2048
 # What the network reads at once: ids and mask (n_windows, longest), positions (n).
-Inputs = Tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+Inputs = Tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]
 # How often this process has been forked off, counting its ancestors.
 _n_forks = 0
 
@@ -32,8 +37,7 @@ class MaskedLMShim(PyTorchShim):
     """`PyTorchShim` that adds up the losses of sub-batches, divides by the number of
     their pieces, clips the global gradient norm, and leaves no zeroed gradients.
 
-    The module is None until it is initialised or loaded. It has `masked_lm`,
-    `vocabulary`, `head` and `save`, as EntLMNetwork.
+    The module, a `LabelNetwork`, is None until it is initialised or loaded.
     """
 
     _model: Any
@@ -66,7 +70,6 @@ class MaskedLMShim(PyTorchShim):
         self._model = None if network is None else network.to(device)
         self._grad_scaler.to_(device)
         self._n_pieces = 0
-        self._choose_sparse_embeddings()
 
     @property
     def training_dtype(self) -> torch.dtype:
@@ -78,7 +81,7 @@ class MaskedLMShim(PyTorchShim):
         """float16 has too small a range for gradients as they are."""
         return self.training_dtype == torch.float16
 
-    def _spare_threads_of_fork(self) -> None:
+    def spare_threads_of_fork(self) -> None:
         """Compute with one thread where the process was forked after this was made,
         from the first tensor on: the threads of a parent that has used PyTorch are gone
         after a fork, and waiting for them never ends."""
@@ -86,62 +89,75 @@ class MaskedLMShim(PyTorchShim):
             torch.set_num_threads(1)
             self._n_forks = _n_forks
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether the network is on a device of its own, which works while the
+        processor does something else."""
+        return self.device.type != "cpu"
+
+    @property
+    def batch_limits(self) -> Tuple[int, int]:
+        """Most pieces of a batch in prediction, and most of them that are padding."""
+        if self.is_apart:
+            return BATCH_PIECES, BATCH_PADDING
+        return CPU_BATCH_PIECES, CPU_BATCH_PADDING
+
     def features(self, inputs: Inputs) -> torch.Tensor:
         """Features without gradients, at the precision asked for."""
-        self._spare_threads_of_fork()
+        self.spare_threads_of_fork()
         network = self._model
         if network.training:  # it walks through all modules, batch by batch
             network.eval()
-        dtype = DTYPES[self._precision]
+        dtype = dtype_of(self._precision, self.device)
         with torch.no_grad(), autocast(self.device, dtype):
-            return network(*inputs)
+            return network(*self._on_device(inputs))
 
-    def begin_features(
-        self, batches: List[Inputs]
-    ) -> Tuple[torch.Tensor, Callable[[PieceGradient], None]]:
-        """Features with gradients, and the callback that takes theirs.
+    def scores(self, batches: List[Inputs], pieces: Pieces, **rivals: Any) -> Any:
+        """`PieceScores` without gradients, as in prediction. rivals: As of
+        `piece_scores` of the network."""
+        features = self._model.joined([self.features(inputs) for inputs in batches])
+        with torch.no_grad():
+            return self._model.piece_scores(features, pieces, **rivals)
+
+    def begin_scores(
+        self, batches: List[Inputs], pieces: Pieces
+    ) -> Tuple[PieceScores, Callable[[PieceScores], None]]:
+        """Scores with gradients, and the callback that takes theirs.
 
         batches (List[Inputs]): Where there are several, what lies between a batch and
             its features is computed again in the backward pass, so that the memory is
             that of one batch.
-        RETURNS: float32 (n, width), of all batches; the callback.
+        pieces (Pieces): Of all batches.
         """
-        self._spare_threads_of_fork()
+        self.spare_threads_of_fork()
         network = self._model
         network.train()
+        tensors = [self._on_device(inputs) for inputs in batches]
         with autocast(self.device, self.training_dtype):
-            if len(batches) == 1:
-                output = network(*batches[0])
+            if len(tensors) == 1:
+                features = network(*tensors[0])
             else:
                 once_more = partial(checkpoint, network, use_reentrant=False)
-                parts = [once_more(*inputs) for inputs in batches]
-                output = torch.cat(parts) if parts else network.no_features()
+                features = network.joined([once_more(*inputs) for inputs in tensors])
+            found = network.piece_scores(features, pieces)
+        scores = found.scores
 
-        def backprop(gradient: PieceGradient) -> None:
-            self._backprop(output, gradient)
+        def backprop(gradient: PieceScores) -> None:
+            """Add a gradient to those of the parameters."""
+            d_scores = gradient.scores
+            if self.scales_gradients:
+                self._grad_scaler.scale([d_scores], inplace=True)
+            if scores.requires_grad:
+                torch.autograd.backward(scores, d_scores)
+            self._n_pieces += gradient.n_lossy
 
-        return output.detach(), backprop
+        return replace(found, scores=scores.detach()), backprop
 
-    def _backprop(self, output: torch.Tensor, gradient: PieceGradient) -> None:
-        """Add a gradient to those of the parameters."""
-        network = self._model
-        tensors = [gradient.features]
-        for rows in (gradient.vocabulary, gradient.labels):
-            if rows is not None:
-                tensors.append(rows.weight)
-                tensors += [] if rows.bias is None else [rows.bias]
-        if self.scales_gradients:
-            self._grad_scaler.scale(tensors, inplace=True)
-        if gradient.vocabulary is not None:
-            vocabulary: Rows = network.vocabulary
-            # In this order: sparse gradients of embeddings are added to dense ones.
-            add_gradient(vocabulary.weight, gradient.vocabulary.weight)
-            if vocabulary.bias is not None and gradient.vocabulary.bias is not None:
-                add_gradient(vocabulary.bias, gradient.vocabulary.bias)
-        network.head.add_gradients(gradient.labels)
-        if output.requires_grad:
-            torch.autograd.backward(output, gradient.features)
-        self._n_pieces += gradient.n_pieces
+    def _on_device(self, inputs: Inputs) -> Tuple[torch.Tensor, ...]:
+        device = self.device
+        return tuple(
+            torch.from_numpy(each).to(device, non_blocking=True) for each in inputs
+        )
 
     def finish_update(self, optimizer: Optimizer) -> None:
         """Divide by the number of pieces, clip, and let the optimizer step: it gets
@@ -192,19 +208,6 @@ class MaskedLMShim(PyTorchShim):
         if self._model is not None:
             super().to_device(device_type, device_id)
             self._grad_scaler.to_(self.device)
-            self._choose_sparse_embeddings()
-
-    def _choose_sparse_embeddings(self) -> None:
-        """Let input embeddings that are the output matrix, too, add the rows that were
-        read to its gradient in place of a whole matrix (benchmarks/RESULTS.md)."""
-        if self._model is None:
-            return
-        embeddings = self._model.masked_lm.body.get_input_embeddings()
-        if isinstance(embeddings, torch.nn.Embedding):
-            embeddings.sparse = (
-                self.device.type == "cpu"
-                and embeddings.weight is self._model.vocabulary.weight
-            )
 
     def to_disk(self, path: Any) -> None:
         """Write the module's files into a folder; an empty one if there is none."""

@@ -123,16 +123,23 @@ class Windows:
 
 
 def get_windows(
-    docs: List[Doc], get_spans: SpanGetter, tokenizer: "Tokenizer", layout: Layout
+    docs: List[Doc],
+    get_spans: SpanGetter,
+    tokenizer: "Tokenizer",
+    layout: Layout,
+    *,
+    in_parallel: bool = False,
 ) -> Windows:
     """Cut Docs into windows.
 
     get_spans (SpanGetter): Chooses what is read together. Words in no span get no
         prediction.
     tokenizer (tokenizers.Tokenizer): The backbone's, without padding or truncation.
+    in_parallel (bool): Whether it may use all cores, which a fork of the process then
+        cannot: for where these would wait for another device.
     """
     lengths = [len(doc) for doc in docs]
-    pieces = _read_pieces(docs, get_spans, tokenizer)
+    pieces = _read_pieces(docs, get_spans, tokenizer, in_parallel)
     pieces, cut = _cut_tails(pieces, layout.longest_word)
     ends = numpy.cumsum(lengths)
     n_cut = 0
@@ -159,20 +166,25 @@ class _Pieces:
 
 
 def _read_pieces(
-    docs: List[Doc], get_spans: SpanGetter, tokenizer: "Tokenizer"
+    docs: List[Doc], get_spans: SpanGetter, tokenizer: "Tokenizer", in_parallel: bool
 ) -> _Pieces:
     """Pieces of the spans of Docs, and the words of their first and last characters."""
     begins, ends, text_starts = _token_chars(docs)
+    texts: List[str] = []
+    starts: List[int] = []
+    for spans, text_start in zip(get_spans(docs), text_starts):
+        texts += [span.text for span in spans]
+        starts += [text_start + span.start_char for span in spans]
+    if in_parallel:
+        encodings = tokenizer.encode_batch(texts, add_special_tokens=False)
+    else:
+        encodings = [tokenizer.encode(x, add_special_tokens=False) for x in texts]
     ids: List[int] = []
     chars: List[int] = []
-    sizes, starts = [], []
-    for spans, text_start in zip(get_spans(docs), text_starts):
-        for span in spans:
-            encoding = tokenizer.encode(span.text, add_special_tokens=False)
-            ids += encoding.ids
-            chars += chain.from_iterable(encoding.offsets)
-            sizes.append(len(encoding))
-            starts.append(text_start + span.start_char)
+    sizes = [len(encoding) for encoding in encodings]
+    for encoding in encodings:
+        ids += encoding.ids
+        chars += chain.from_iterable(encoding.offsets)
     span_sizes = numpy.array(sizes, dtype="int64")
     bounds = numpy.array(chars, dtype="int64")
     shift = numpy.repeat(numpy.array(starts, dtype="int64"), span_sizes)

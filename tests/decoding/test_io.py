@@ -11,6 +11,8 @@ from spacy_entlm.decoding.io import IODecoder
 from spacy_entlm.decoding.types import LabelScores
 
 NLP = spacy.blank("en")
+# So many that what is left of a probability is little for each.
+N_LABELS = 20
 SPACE = " "
 NEWLINE = "\n"
 
@@ -19,16 +21,21 @@ def make_doc(words):
     return Doc(NLP.vocab, words=words)
 
 
-def decode(docs, best, confidence=None):
+def make_scores(docs, best, confidence=None):
+    """Scores by which words have these classes with these probabilities."""
     if confidence is None:
         confidence = [0.0 if label < 0 else 0.5 for label in best]
-    scores = LabelScores(
-        best=numpy.array(best, dtype="int64"),
-        confidence=numpy.array(confidence, dtype="float32"),
-        probs=None,
-        lengths=[len(doc) for doc in docs],
-    )
-    return IODecoder()(scores, docs)
+    probs = numpy.zeros((len(best), N_LABELS), dtype="float32")
+    for row, label, prob in zip(probs, best, confidence):
+        if label >= 0:
+            row[:] = (1 - prob) / N_LABELS  # as much for no entity
+            row[label] = prob
+    outside = 1 - probs.sum(axis=1)
+    return LabelScores(probs, outside, [len(doc) for doc in docs])
+
+
+def decode(docs, best, confidence=None):
+    return IODecoder()(make_scores(docs, best, confidence), docs)
 
 
 def spans(words, best):
@@ -108,10 +115,37 @@ def test_entities_are_in_order_apart_and_hold_the_labels_found(words):
         assert token.is_space or expected == label
 
 
-def test_io_decoder_needs_no_probabilities_and_learns_nothing():
+def decode_probs(probs):
+    probs = numpy.array(probs, dtype="float32")
+    outside, probs = probs[:, 0].copy(), probs[:, 1:].copy()
+    doc = make_doc(["a"] * len(probs))
+    (found,) = IODecoder()(LabelScores(probs, outside, [len(doc)]), [doc])
+    return [tuple(span) for span in found.spans.tolist()]
+
+
+def test_a_word_has_the_class_that_is_more_probable_than_none_and_all_others():
+    probs = [[0.3, 0.4, 0.3], [0.4, 0.3, 0.3], [0.2, 0.3, 0.5]]
+    assert decode_probs(probs) == [(0, 1, 0), (2, 3, 1)]
+
+
+def test_a_class_that_is_as_probable_as_none_is_no_entity():
+    assert decode_probs([[0.5, 0.5], [0.49, 0.51]]) == [(1, 2, 0)]
+
+
+@pytest.mark.parametrize("lengths", [[], [2, 0, 1]])
+def test_without_classes_there_is_no_entity(lengths):
+    docs = [make_doc(["a"] * length) for length in lengths]
+    n_words = sum(lengths)
+    scores = LabelScores(
+        numpy.zeros((n_words, 0), "f"), numpy.ones(n_words, "f"), lengths
+    )
+    found = IODecoder()(scores, docs)
+    assert [len(each.spans) for each in found] == [0] * len(docs)
+
+
+def test_io_decoder_learns_nothing():
     decoder = IODecoder()
     decoder.initialize(lambda: [], ("PER",))
-    assert not decoder.needs_probs
     assert decoder.to_bytes() == b""
     assert decoder.from_bytes(b"") is decoder
 

@@ -33,18 +33,10 @@ def make_doc(words, sent_starts=None):
     return Doc(NLP.vocab, words=words, sent_starts=sent_starts)
 
 
-def make_scores(docs, probs, word_prob=None):
-    """By default the vocabulary has but one word."""
+def make_scores(docs, probs):
+    """What the classes leave is for no entity."""
     probs = numpy.array(probs, dtype="float32").reshape(-1, len(LABELS))
-    if word_prob is None:
-        word_prob = 1 - probs.sum(axis=1)
-    return LabelScores(
-        best=numpy.full(len(probs), -1, dtype="int64"),
-        confidence=numpy.zeros(len(probs), dtype="float32"),
-        probs=probs,
-        lengths=[len(doc) for doc in docs],
-        word_prob=numpy.array(word_prob, dtype="float32"),
-    )
+    return LabelScores(probs, 1 - probs.sum(axis=1), [len(doc) for doc in docs])
 
 
 def make_decoder(counts=COUNTS, **settings):
@@ -181,39 +173,35 @@ def test_white_space_is_no_word_and_a_line_break_ends_an_entity():
     assert spans(found) == [(0, 3, 0), (4, 5, 0)]
 
 
-@given(texts(), st.integers(0, 2**16))
-def test_without_weight_it_is_the_io_decoder(text, seed):
+@given(texts())
+def test_without_weight_it_is_the_io_decoder(text):
     docs, probs = text
-    rng = numpy.random.default_rng(seed)
-    scores = make_scores(docs, probs, (1 - probs.sum(axis=1)) * rng.random(len(probs)))
-    wins = scores.probs.max(axis=1, initial=0) > scores.word_prob
-    scores.best = numpy.where(wins, scores.probs.argmax(axis=1), -1)
+    scores = make_scores(docs, probs)
     expected = IODecoder()(scores, docs)
     found = make_decoder(tau=0.0)(scores, docs)
     assert [spans(each) for each in found] == [spans(each) for each in expected]
 
 
-def test_classes_below_the_floor_need_not_be_scored():
-    """What a model may leave out changes nothing."""
+def test_how_little_a_class_is_below_the_floor_changes_nothing():
+    """No sequence makes up for so little."""
     doc = make_doc(list("abc"))
     probs = numpy.array([[0.6, 0.1], [3e-6, 1e-6], [1e-5, 0.3]])
-    word_prob = numpy.array([0.2, 0.04, 0.4])
-    decoder = make_decoder()
-    left_out = probs[1] < decoder.probability_floor * word_prob[1]
-    assert left_out.all()
-    exact = decoder(make_scores([doc], probs, word_prob), [doc])
-    probs[1], word_prob[1] = 0, 1
-    (found,) = decoder(make_scores([doc], probs, word_prob), [doc])
-    assert found.spans.tolist() == exact[0].spans.tolist()
-    numpy.testing.assert_array_equal(found.confidences, exact[0].confidences)
+    assert (probs[1] < PROBABILITY_FLOOR).all()
+    (one,) = decode([doc], probs)
+    probs[1] = 0
+    (other,) = decode([doc], probs)
+    assert one.spans.tolist() == other.spans.tolist()
+    numpy.testing.assert_allclose(one.confidences, other.confidences, rtol=1e-5)
 
 
-def test_model_that_does_not_give_the_best_word_is_refused():
-    doc = make_doc(["a"])
-    scores = make_scores([doc], [[0.5, 0.1]])
-    scores.word_prob = None
-    with pytest.raises(ValueError, match="word_prob"):
-        make_decoder()(scores, [doc])
+@pytest.mark.parametrize("lengths", [[], [2, 0, 1]])
+def test_without_classes_there_is_no_entity(lengths):
+    docs = [make_doc(["a"] * length) for length in lengths]
+    n_words = sum(lengths)
+    scores = LabelScores(
+        numpy.zeros((n_words, 0), "f"), numpy.ones(n_words, "f"), lengths
+    )
+    assert [spans(each) for each in make_decoder()(scores, docs)] == [[]] * len(docs)
 
 
 def test_tau_has_a_default():
@@ -231,14 +219,6 @@ def test_decoder_without_counts_says_what_to_do():
     doc = make_doc(["a"])
     with pytest.raises(ValueError, match="has counted no transitions"):
         decode([doc], [[0.5, 0.1]], counts=None)
-
-
-def test_scores_without_probabilities_are_refused():
-    doc = make_doc(["a"])
-    scores = make_scores([doc], [[0.5, 0.1]])
-    scores.probs = None
-    with pytest.raises(ValueError, match="needs the probabilities"):
-        make_decoder()(scores, [doc])
 
 
 def annotated_doc(words, *ents):
@@ -272,6 +252,19 @@ def test_transitions_are_the_examples_where_the_given_text_has_none(docs):
     decoder = ViterbiDecoder(get_docs=lambda *_: docs)
     decoder.initialize(examples(annotated_doc(["x"], (0, 1, "PER"))), LABELS)
     assert decoder.counts == TransitionCounts(start_inside=1)
+
+
+@pytest.mark.parametrize(
+    "least_share, serve", [(0.0, False), (0.5, False), (0.7, True)]
+)
+def test_examples_serve_where_the_given_text_has_far_fewer_entities(least_share, serve):
+    """Of the words of the examples each third begins one, of those of the text each
+    fifth, which is six tenths."""
+    given = annotated_doc(list("abcde"), (0, 1, "LOC"))
+    decoder = ViterbiDecoder(get_docs=lambda *_: [given], least_share=least_share)
+    decoder.initialize(examples(annotated_doc(list("xyz"), (0, 1, "PER"))), LABELS)
+    own, theirs = TransitionCounts(0, 1, 1, 0, 1), TransitionCounts(0, 1, 3, 0, 1)
+    assert decoder.counts == (own if serve else theirs)
 
 
 def test_counts_are_saved_and_settings_are_not():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spacy_entlm.label_words.class_names import last_part, words_of_names
+from spacy_entlm.label_words.class_names import words_of_names
 
 VOCABULARY = {
     *("political", "party", "politician", "chemical", "compound", "sport", "sports"),
@@ -55,20 +55,3 @@ def test_a_word_of_two_names_says_nothing():
 def test_a_long_name_is_taken_apart_quickly():
     assert words_of_names(["party" * 40], get_pieces) == {"party" * 40: ["party"]}
     assert words_of_names(["x" * 2000], get_pieces) == {}
-
-
-@pytest.mark.parametrize(
-    "label, part",
-    [
-        ("political_party", "party"),
-        ("product-car", "car"),
-        ("person-other", "person"),
-        ("Date of birth", "date"),
-        ("of", "of"),
-        ("Name", "person"),
-        ("drug_name", "drug"),
-        ("OTHER", ""),
-    ],
-)
-def test_what_a_name_ends_with(label, part):
-    assert last_part(label) == part

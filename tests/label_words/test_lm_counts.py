@@ -20,7 +20,7 @@ from spacy_entlm.label_words.lm_counts import (
     count_predictions,
     piece_as_word,
 )
-from spacy_entlm.model.entlm import load_reader
+from spacy_entlm.model.reader import TextReader
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
@@ -37,7 +37,7 @@ def docs(annotated):
 
 @pytest.fixture(scope="module")
 def reader(bert):
-    return load_reader(str(bert))
+    return TextReader(str(bert))
 
 
 def one_by_one(folder, docs, *, top_k=3):
@@ -67,7 +67,7 @@ def one_by_one(folder, docs, *, top_k=3):
 
 
 def test_counts_are_those_of_a_loop_over_words(backbone, docs):
-    counts = count_predictions(load_reader(str(backbone)), docs, top_k=4)
+    counts = count_predictions(TextReader(str(backbone)), docs, top_k=4)
     assert counts == one_by_one(backbone, docs, top_k=4)
     assert sum(map(sum, (counter.values() for counter in counts.values()))) > 40
 
@@ -81,7 +81,8 @@ def test_size_of_batches_changes_neither_counts_nor_order(
     reader, docs, max_batch_pieces, monkeypatch
 ):
     counts = count_predictions(reader, docs)
-    monkeypatch.setattr(reader.config, "max_batch_pieces", max_batch_pieces)
+    reading = reader.layer.attrs["reading"]
+    monkeypatch.setattr(reading, "max_batch_pieces", max_batch_pieces)
     assert in_order(count_predictions(reader, docs)) == in_order(counts)
 
 
@@ -192,6 +193,6 @@ def test_counts_are_those_of_the_authors_code():
     peer = json.loads((SHARED / "peers" / "lm-counts.json").read_text())
     data = SHARED / "data" / "conll03" / "distant.jsonl"
     docs = read_docs(data, NLP)[0][:2000]
-    reader = load_reader(str(SHARED / "lm" / "bert-minilm-mlm"))
+    reader = TextReader(str(SHARED / "lm" / "bert-minilm-mlm"))
     assert count_predictions(reader, docs) == peer["counts"]
     assert set(peer["not_counted"]["pieces"]) == NOT_COUNTED

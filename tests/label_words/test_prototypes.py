@@ -12,7 +12,7 @@ from spacy_entlm.label_words.prototypes import (
     read_label_rows,
 )
 from spacy_entlm.label_words.rows import initial_row
-from spacy_entlm.model.entlm import load_reader
+from spacy_entlm.model.reader import TextReader
 
 WORDS = {"PER": ["John", "Mary"], "LOC": ["Paris"], "ORG": ["Corp"], "NONE": []}
 
@@ -31,10 +31,10 @@ def docs(annotated):
 
 
 def test_rows_are_what_features_of_a_class_have_in_common(backbone, docs, monkeypatch):
-    reader = load_reader(str(backbone))
+    reader = TextReader(str(backbone))
     pieces = reader.read_words(docs)
     features = torch.zeros(sum(map(len, docs)), reader.vocabulary.weight.shape[1])
-    features[torch.from_numpy(pieces.first_words)] = pieces.features
+    features[torch.from_numpy(pieces.words)] = pieces.features
     types = [token.ent_type_ for doc in docs for token in doc]
     # Also over several parts of the text.
     monkeypatch.setattr("spacy_entlm.label_words.prototypes.CHUNK_WORDS", 20)
@@ -74,7 +74,7 @@ def test_rows_of_another_backbone_or_none_at_all_are_refused(tmp_path):
 
 
 def test_docs_without_entities_give_no_rows(bert):
-    reader = load_reader(str(bert))
+    reader = TextReader(str(bert))
     doc = Doc(spacy.blank("xx").vocab, words=["a", "cat"])
     assert find_prototypes(reader, [doc], WORDS) == {}
     doc.set_ents([Span(doc, 1, 2, "ANIMAL")])

@@ -1,7 +1,6 @@
 import pytest
 from thinc.api import fix_random_seed
 
-from spacy_entlm.backbones.loading import load_masked_lm
 from spacy_entlm.model.network import EntLMNetwork
 
 # Settings that switch dropout off, where it is not off by default.
@@ -14,7 +13,7 @@ def load_network():
     """Loads a backbone's folder, without classes; decoder biases that are not 0."""
 
     def load(folder):
-        network = EntLMNetwork(load_masked_lm(folder))
+        network = EntLMNetwork.of_backbone(str(folder))
         fix_random_seed(7)
         bias = network.vocabulary.bias
         bias.data = bias.data + bias.new_empty(len(bias)).normal_()
@@ -39,6 +38,6 @@ def network_of():
     """The network of a pipeline's component."""
 
     def network_of_nlp(nlp, name="entlm_ner"):
-        return nlp.get_pipe(name).label_model.network
+        return nlp.get_pipe(name).network
 
     return network_of_nlp

@@ -1,13 +1,12 @@
-"""Word embeddings and output matrix stay as they are where classes start from learned
-rows."""
+"""Word embeddings and output matrix stay as they are where classes start from their
+names."""
 
 import pytest
 import spacy
 import torch
 
 import spacy_entlm
-from spacy_entlm.model import entlm
-from spacy_entlm.model.objective import sample_vocabulary
+from spacy_entlm.model import network as network_module
 from spacy_entlm.training.optimizer import build_adam
 
 NAME = "entlm_ner"
@@ -15,7 +14,7 @@ FIXED = {"train_vocabulary": False}
 
 
 def network_of(nlp):
-    return nlp.get_pipe(NAME).label_model.network
+    return nlp.get_pipe(NAME).network
 
 
 def vocabulary_of(nlp):
@@ -50,11 +49,20 @@ def test_all_but_the_vocabulary_learns(start_nlp, backbone, make_examples):
     optimizer = learn(nlp, make_examples)
     assert same(vocabulary_of(nlp), vocabulary)
     changed = {n for n, p in others_of(nlp).items() if not torch.equal(p, others[n])}
-    assert {f"head.rows.{i}" for i in range(3)} <= changed
+    assert {f"rows.{i}" for i in range(3)} <= changed
     assert any("attention" in name or "attn" in name for name in changed)
     # The optimizer holds nothing of it, either.
     names = {name for _, name in optimizer.mom1}
     assert changed <= names <= others.keys()
+
+
+def test_the_map_from_names_never_learns(start_nlp, naming, make_examples):
+    nlp = start_nlp(naming, model={"train_vocabulary": True})
+    name_map = network_of(nlp).name_map
+    before = [parameter.clone() for parameter in name_map.parameters()]
+    optimizer = learn(nlp, make_examples)
+    assert same(name_map.parameters(), before)
+    assert not any("name_map" in name for _, name in optimizer.mom1)
 
 
 def test_the_vocabulary_learns_if_it_is_to(start_nlp, bert, make_examples):
@@ -65,36 +73,25 @@ def test_the_vocabulary_learns_if_it_is_to(start_nlp, bert, make_examples):
         assert not torch.equal(old, new)
 
 
+def n_rivals(nlp, text="Anna left Rome ."):
+    scores, _ = nlp.get_pipe(NAME).model.begin_update([nlp.make_doc(text)])
+    return scores.n_rivals
+
+
 def test_fixed_rows_are_sampled_and_others_not(
     start_nlp, bert, make_examples, monkeypatch
 ):
     """A vocabulary that learns is compared with as in the paper: all of it."""
-    seen = []
-
-    def few(vocabulary, own):
-        seen.append(len(vocabulary))
-        return sample_vocabulary(vocabulary, own, 5)
-
-    monkeypatch.setattr(entlm, "sample_vocabulary", few)
-    learn(start_nlp(bert, model={"train_vocabulary": True}), make_examples)
-    assert not seen
+    monkeypatch.setattr(network_module, "N_SAMPLED", 5)
+    learning = start_nlp(bert, model={"train_vocabulary": True})
+    assert n_rivals(learning) == len(network_of(learning).vocabulary)
     nlp = start_nlp(bert, model=FIXED)
+    assert n_rivals(nlp) == 4 + 5  # its own pieces, each once
+    assert n_rivals(nlp, "Anna left Rome . Anna left Rome .") == 4 + 5
     optimizer, losses = build_adam(1e-2), []
     for _ in range(20):
         losses.append(nlp.update(make_examples(nlp), sgd=optimizer)[NAME])
-    assert seen == 20 * [len(network_of(nlp).vocabulary)]
     assert losses[-1] < losses[0] / 2
-
-
-@pytest.fixture
-def knowing(start_nlp, bert, tmp_path):
-    """A backbone that brings words and rows of PER, ORG and LOC."""
-    network = network_of(start_nlp(bert))
-    with torch.no_grad():
-        for row in network.head.rows:
-            row.normal_()
-    network.save(tmp_path / "knowing")
-    return tmp_path / "knowing"
 
 
 def learns(nlp):
@@ -108,28 +105,19 @@ def test_it_learns_where_classes_start_from_words(start_nlp, bert):
     assert learns(start_nlp(bert))
 
 
-@pytest.mark.parametrize("n_other, is_fixed", [(0, True), (1, False), (3, False)])
-def test_it_is_fixed_where_all_classes_start_from_learned_rows(
-    knowing, blank_nlp, make_examples, label_words, n_other, is_fixed
-):
-    others = {label: ["red"] for label in list(label_words)[:n_other]}
-    words = {**label_words, **others}
-    for setting, expected in ((None, not is_fixed), (True, True), (False, False)):
-        nlp = blank_nlp(knowing, model={"train_vocabulary": setting})
-        nlp.config["initialize"]["components"][NAME] = {"label_words": words}
-        nlp.initialize(lambda nlp=nlp: make_examples(nlp))
+def test_it_is_fixed_where_the_backbone_reads_names(start_nlp, naming):
+    """Whatever texts classes start from, and unless the setting says otherwise."""
+    for setting, expected in ((None, False), (True, True), (False, False)):
+        assert (
+            learns(start_nlp(naming, model={"train_vocabulary": setting})) is expected
+        )
+
+
+def test_new_classes_change_nothing_about_it(start_nlp, bert, naming):
+    for folder, expected in ((bert, True), (naming, False)):
+        nlp = start_nlp(folder)
+        nlp.get_pipe(NAME).add_label("DRUG", ["red"])
         assert learns(nlp) is expected
-
-
-def test_a_new_class_with_other_words_lets_it_learn(start_nlp, knowing):
-    nlp = start_nlp(knowing)
-    pipe = nlp.get_pipe(NAME)
-    pipe.add_label("PERSON", pipe.label_data["PER"])
-    assert not learns(nlp)
-    pipe.add_label("DRUG", ["red"])
-    assert learns(nlp)
-    pipe.add_label("PEOPLE", pipe.label_data["PER"])  # DRUG is as new as it was
-    assert learns(nlp)
 
 
 @pytest.mark.parametrize("setting", [True, False])
@@ -140,8 +128,8 @@ def test_the_setting_comes_before_what_was_saved(start_nlp, bert, tmp_path, sett
     assert learns(spacy.load(tmp_path, config={path: None})) is not setting
 
 
-def test_it_is_saved_what_learns(start_nlp, bert, knowing, tmp_path):
-    for folder, expected in ((bert, True), (knowing, False)):
+def test_it_is_saved_what_learns(start_nlp, bert, naming, tmp_path):
+    for folder, expected in ((bert, True), (naming, False)):
         nlp = start_nlp(folder)
         nlp.to_disk(tmp_path / "pipeline")
         copy = start_nlp(bert).from_bytes(nlp.to_bytes())

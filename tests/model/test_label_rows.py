@@ -1,12 +1,16 @@
-"""Design section 4.1: what a label row is made of, and what it leaves alone."""
+"""What a label row is made of, and what it leaves alone."""
 
 import logging
 
 import pytest
+import spacy
 import torch
 
 from spacy_entlm.label_words.rows import Rows, initial_row
+from spacy_entlm.label_words.starts import Start
 from spacy_entlm.label_words.words import LabelWordError
+
+INPUTS = ("input_ids", "attention_mask")
 
 
 def piece_rows(network, *pieces):
@@ -16,14 +20,19 @@ def piece_rows(network, *pieces):
     return network.vocabulary.weight[ids], network.vocabulary.bias[ids]
 
 
-def add(network, words, *, label="PER"):
-    network.add_labels({label: words})
-    return network.head.rows[-1], network.head.biases[-1]
+def add(network, words=(), *, label="PER", names=(), rows=None):
+    network.add_labels({label: Start([*names], [*words])}, rows)
+    return network.rows[-1], network.biases[-1]
 
 
 @pytest.fixture
 def bert_network(bert, load_network):
     return load_network(bert)
+
+
+@pytest.fixture
+def naming_network(naming, load_network):
+    return load_network(naming)
 
 
 @pytest.fixture
@@ -108,10 +117,11 @@ def test_unknown_label_word_is_left_out_with_a_warning(bert_network, caplog):
 
 
 def test_class_without_a_word_the_vocabulary_can_say_is_named(bert_network):
-    words = {"PER": ["John"], "CITY": ["漢漢漢"]}
+    starts = {"PER": Start(words=["John"]), "CITY": Start(words=["漢漢漢"])}
     with pytest.raises(LabelWordError, match=r"'CITY'.*漢漢漢"):
-        bert_network.add_labels(words)
-    assert len(bert_network.head) == 0
+        bert_network.add_labels(starts)
+    assert len(bert_network.label_rows) == 0
+    assert bert_network.labels == []
     assert bert_network.label_words == {}
 
 
@@ -147,3 +157,108 @@ def test_each_class_has_a_parameter_of_its_own(bert_network):
     new = {name for name, _ in bert_network.named_parameters()} - before
     shapes = {tuple(dict(bert_network.named_parameters())[name].shape) for name in new}
     assert shapes == {(bert_network.masked_lm.width,), (1,)}
+
+
+def test_each_class_remembers_the_texts_it_began_with(naming_network):
+    add(naming_network, ["John", " John ", "Mary"], names=["person"])
+    add(naming_network, label="LOC", names=["place name"])
+    assert naming_network.labels == ["PER", "LOC"]
+    assert naming_network.label_words == {
+        "PER": ["person", "John", "Mary"],
+        "LOC": ["place name"],
+    }
+
+
+def test_classes_that_start_alike_share_no_memory(naming_network):
+    """Neither with each other nor with what they start from."""
+    vocabulary = naming_network.vocabulary.weight.detach().clone()
+    given = torch.ones(naming_network.masked_lm.width)
+    for starts in (
+        {label: Start(words=["John"]) for label in ("A", "B")},
+        {label: Start(names=["person"]) for label in ("C", "D")},
+    ):
+        naming_network.add_labels(starts)
+    naming_network.add_labels(
+        {label: Start(words=["John"]) for label in ("E", "F")},
+        dict.fromkeys("EF", given),
+    )
+    for first in (0, 2, 4):
+        row, bias = naming_network.rows[first], naming_network.biases[first]
+        other = naming_network.rows[first + 1], naming_network.biases[first + 1]
+        assert torch.equal(row, other[0]) and torch.equal(bias, other[1])
+        before = [each.detach().clone() for each in other]
+        with torch.no_grad():
+            row += 1.0
+            bias += 1.0
+        assert torch.equal(other[0], before[0]) and torch.equal(other[1], before[1])
+    assert torch.equal(naming_network.vocabulary.weight, vocabulary)
+    assert (given == 1).all()
+
+
+def test_a_row_of_its_name_is_what_the_map_makes(naming_network):
+    """Of the mean of its pieces' rows, and of their hidden states."""
+    network = naming_network
+    row, bias = add(network, names=["john mary"])
+    tokenizer, name_map = network.tokenizer, network.name_map
+    encoded = tokenizer("john mary", return_tensors="pt")
+    hidden = network.masked_lm.eval().hidden(**{k: encoded[k] for k in INPUTS})[0, 1:-1]
+    added = name_map(hidden.mean(0))
+    rows, biases = piece_rows(network, "john", "mary")
+    torch.testing.assert_close(row, rows.mean(0) + added[:-1])
+    torch.testing.assert_close(bias, biases.mean() + added[-1:])
+    plain = add(network, ["john", "mary"], label="WORDS")[0]
+    assert not torch.allclose(row, plain, atol=1e-3)
+
+
+def test_names_count_as_one_and_words_as_one(naming_network):
+    network = naming_network
+    one, two = (network.row_of_name(name) for name in ("person", "people"))
+    words = add(network, ["John", "Mary"], label="WORDS")
+    names = add(network, names=["person", "people"], label="NAMES")
+    both = add(network, ["John", "Mary"], names=["person", "people"], label="BOTH")
+    for i in range(2):
+        torch.testing.assert_close(names[i], (one[i] + two[i]) / 2)
+        torch.testing.assert_close(both[i], (names[i] + words[i]) / 2)
+
+
+def test_a_name_is_read_without_dropout_and_the_mode_stays(naming_network):
+    network = naming_network.train()
+    rows = [network.row_of_name("person")[0] for _ in range(2)]
+    assert torch.equal(*rows)
+    assert network.training and network.masked_lm.body.training
+    assert torch.equal(network.eval().row_of_name("person")[0], rows[0])
+    assert not network.training
+
+
+def test_names_are_refused_where_there_is_no_map(bert_network):
+    with pytest.raises(ValueError, match="makes no rows from names"):
+        add(bert_network, names=["person"])
+    assert bert_network.labels == []
+
+
+def test_a_row_that_is_given_takes_the_place_of_the_start_s(bert_network):
+    """Its bias does not, and other classes start as they would."""
+    _, expected = piece_rows(bert_network, "john")
+    given = torch.arange(32.0)
+    rows = {"PER": given, "OTHER": torch.ones(32)}
+    row, bias = add(bert_network, ["John"], rows=rows)
+    assert torch.equal(row, given)
+    assert torch.equal(bias, expected)
+    row, _ = add(bert_network, ["Paris"], label="LOC", rows=rows)
+    assert torch.equal(row, piece_rows(bert_network, "paris")[0][0])
+
+
+def test_names_are_read_alike_after_saving(naming, start_nlp, make_examples, tmp_path):
+    """Also where the masked LM has learned; the map is saved with it."""
+    nlp = start_nlp(naming)
+    nlp.update(make_examples(nlp), sgd=nlp.resume_training())
+    nlp.to_disk(tmp_path)
+    copies = [nlp, spacy.load(tmp_path), start_nlp(naming).from_bytes(nlp.to_bytes())]
+    rows = []
+    for each in copies:
+        each.get_pipe("entlm_ner").add_label("DISEASE")
+        rows.append(each.get_pipe("entlm_ner").network.label_rows)
+    assert all(torch.equal(row.weight, rows[0].weight) for row in rows)
+    assert all(torch.equal(row.bias, rows[0].bias) for row in rows)
+    words = copies[1].get_pipe("entlm_ner").label_data
+    assert words["DISEASE"] == ["disease"]

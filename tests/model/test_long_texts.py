@@ -7,7 +7,10 @@ import numpy
 import pytest
 from spacy.tokens import Doc
 
-from spacy_entlm.model.base import CPU_BATCH_PIECES
+from spacy_entlm.model.layer import shim_of
+from spacy_entlm.model.objective import label_cross_entropy
+from spacy_entlm.model.reading import read_windows
+from spacy_entlm.model.shim import CPU_BATCH_PIECES
 from spacy_entlm.model.types import NO_ENTITY, NO_TARGET
 from spacy_entlm.model.windows import Layout
 
@@ -18,7 +21,12 @@ def pipe_of(nlp):
 
 def find_all_words(nlp):
     """Make every word that is read an entity."""
-    pipe_of(nlp).cfg["label_bias"] = 1000.0
+    pipe_of(nlp).label_bias = 1000.0
+
+
+def windows_of(nlp, docs):
+    pipe = pipe_of(nlp)
+    return read_windows(docs, pipe.network.pieces, pipe.layer.attrs["reading"])
 
 
 def words_without_prediction(nlp, doc):
@@ -48,7 +56,7 @@ def test_neighbours_of_a_long_word_share_a_window_with_it(
     nlp = start_nlp(roberta)
     words = ["Anna", "met", long_word, "in", "Berlin", "."]
     with pytest.warns(UserWarning):
-        windows = pipe_of(nlp).label_model.windows([Doc(nlp.vocab, words=words)])
+        windows = windows_of(nlp, [Doc(nlp.vocab, words=words)])
     window = numpy.searchsorted(windows.starts, windows.word_rows, side="right")
     # Half a window of the long word is left, so that all stand in the first one.
     assert (windows.first_words == 2).sum() == 31
@@ -95,7 +103,7 @@ def test_long_text_is_cut_evenly(bert, start_nlp, texts):
     nlp = start_nlp(bert, model={"window": 50, "stride": 40})
     # The vocabulary has every word of the text as one piece.
     doc = nlp.make_doc(" ".join(texts * 4))[:51].as_doc()
-    sizes = pipe_of(nlp).label_model.windows([doc]).sizes - 2
+    sizes = windows_of(nlp, [doc]).sizes - 2
     assert sizes.tolist() == [31, 31]
 
 
@@ -126,9 +134,9 @@ def test_word_in_two_spans_is_learned_once(bert, start_nlp, texts):
     }
     nlp = start_nlp(bert, model={"get_spans": getter})
     doc = nlp.make_doc(" ".join(texts))
-    pieces, _ = pipe_of(nlp).model.begin_update([doc])
+    scores, _ = pipe_of(nlp).model.begin_update([doc])
     # The vocabulary has every word of the text as one piece.
-    assert sorted(pieces.first_words.tolist()) == list(range(len(doc)))
+    assert sorted(scores.pieces.first_words.tolist()) == list(range(len(doc)))
 
 
 def test_sent_spans_of_spacy_transformers(bert, start_nlp, texts):
@@ -144,15 +152,13 @@ def test_sent_spans_of_spacy_transformers(bert, start_nlp, texts):
 def test_spans_change_what_is_read_together(bert, start_nlp, texts):
     getter = {"@span_getters": "spacy-transformers.sent_spans.v1"}
     whole, split = start_nlp(bert), start_nlp(bert, model={"get_spans": getter})
-    for nlp in (whole, split):
-        find_all_words(nlp)
     doc = split.make_doc(" ".join(texts[:2]))
     for token in doc:
         token.is_sent_start = token.i == 0 or doc[token.i - 1].text == "."
-    together = pipe_of(whole).score_words([doc]).confidence
-    apart = pipe_of(split).score_words([doc]).confidence
+    together = pipe_of(whole).model.predict([doc]).probs
+    apart = pipe_of(split).model.predict([doc]).probs
     docs = [whole.make_doc(text) for text in texts[:2]]
-    alone = pipe_of(whole).score_words(docs).confidence
+    alone = pipe_of(whole).model.predict(docs).probs
     numpy.testing.assert_allclose(apart, alone, rtol=0, atol=1e-5)
     assert not numpy.allclose(apart, together, rtol=0, atol=1e-5)
 
@@ -161,38 +167,39 @@ def test_spans_of_the_package_itself_are_the_whole_doc(bert, start_nlp, texts):
     own = start_nlp(bert, model={"get_spans": {"@misc": "spacy-entlm.doc_spans.v1"}})
     default = start_nlp(bert)
     docs = [own.make_doc(text) for text in texts]
-    ours, theirs = (pipe_of(nlp).score_words(docs) for nlp in (own, default))
-    assert numpy.array_equal(ours.best, theirs.best)
+    ours, theirs = (pipe_of(nlp).model.predict(docs) for nlp in (own, default))
+    assert numpy.array_equal(ours.probs, theirs.probs)
+    assert numpy.array_equal(ours.outside, theirs.outside)
 
 
 def test_special_pieces_and_missing_words_carry_no_loss(bert, start_nlp, texts):
     nlp = start_nlp(bert)
     pipe = pipe_of(nlp)
     docs = [nlp.make_doc(text) for text in texts[:2]]
-    pieces, _ = pipe.model.begin_update(docs)
-    special_ids = pipe.label_model.tokenizer.all_special_ids
-    assert not set(pieces.piece_ids.tolist()) & set(special_ids)
-    n_words = sum(pieces.lengths)
+    scores, _ = pipe.model.begin_update(docs)
+    special_ids = pipe.network.tokenizer.all_special_ids
+    assert not set(scores.pieces.ids.tolist()) & set(special_ids)
+    n_words = sum(map(len, docs))
     everything = numpy.full(n_words, NO_ENTITY)
-    loss, gradient = pipe.label_model.loss(pieces, everything)
+    loss, gradient = label_cross_entropy(scores, everything)
     assert loss > 0
-    assert gradient.n_pieces == len(pieces.piece_ids)
+    assert gradient.n_lossy == len(scores.pieces.ids)
     nothing = numpy.full(n_words, NO_TARGET)
-    loss, gradient = pipe.label_model.loss(pieces, nothing)
+    loss, gradient = label_cross_entropy(scores, nothing)
     assert loss == 0
-    assert gradient.n_pieces == 0
-    assert not gradient.features.any()
+    assert gradient.n_lossy == 0
+    assert not gradient.scores.any()
 
 
 def test_document_of_100_000_words_gets_a_prediction_for_every_word(
     bert, start_nlp, monkeypatch
 ):
     nlp = start_nlp(bert)
-    shim = pipe_of(nlp).label_model.shim
+    shim = shim_of(pipe_of(nlp).layer)
     features, batch_sizes = shim.features, []
 
     def note_size(inputs):
-        batch_sizes.append(inputs[0].numel())
+        batch_sizes.append(inputs[0].size)
         return features(inputs)
 
     monkeypatch.setattr(shim, "features", note_size)

@@ -5,7 +5,9 @@ import pytest
 import torch
 from thinc.api import SGD, Adam, fix_random_seed
 
-from spacy_entlm.model import shim
+from spacy_entlm.model import shim as shim_module
+from spacy_entlm.model.layer import shim_of
+from spacy_entlm.model.objective import label_cross_entropy
 
 NAME = "entlm_ner"
 
@@ -16,20 +18,20 @@ def nlp(bert, start_nlp, without_dropout):
     return start_nlp(bert, model=without_dropout)
 
 
-def view_of(nlp):
-    return nlp.get_pipe(NAME).label_model
+def shim_of_nlp(nlp):
+    return shim_of(nlp.get_pipe(NAME).layer)
 
 
 def gradients_of(nlp, examples):
     """Loss and all gradients of one batch."""
     loss = nlp.update(examples, sgd=False)[NAME]
-    view = view_of(nlp)
+    shim = shim_of_nlp(nlp)
     found = {
         name: parameter.grad.clone()
-        for name, parameter in view.network.named_parameters()
+        for name, parameter in shim.network.named_parameters()
         if parameter.grad is not None
     }
-    view.shim.drop_gradients()
+    shim.drop_gradients()
     return loss, found
 
 
@@ -46,28 +48,28 @@ class Recorder:
 
 @pytest.mark.parametrize("size", [1.0, 1e-4])
 def test_global_gradient_norm_is_clipped_at_one(nlp, texts, size):
-    view = view_of(nlp)
+    shim = shim_of_nlp(nlp)
     docs = [nlp.make_doc(text) for text in texts]
-    pieces, backprop = nlp.get_pipe(NAME).model.begin_update(docs)
-    targets = numpy.zeros(sum(pieces.lengths), dtype="int64")
-    _, gradient = view.loss(pieces, targets)
+    scores, backprop = nlp.get_pipe(NAME).model.begin_update(docs)
+    targets = numpy.zeros(sum(map(len, docs)), dtype="int64")
+    _, gradient = label_cross_entropy(scores, targets)
     backprop(gradient)
-    n_pieces = len(pieces.piece_ids)
-    assert gradient.n_pieces == n_pieces
+    n_pieces = len(scores.pieces.ids)
+    assert gradient.n_lossy == n_pieces
     raw = {}
-    for name, parameter in view.network.named_parameters():
+    for name, parameter in shim.network.named_parameters():
         if parameter.grad is not None:
             parameter.grad *= size
             raw[name] = parameter.grad.numpy() / n_pieces
     norm = numpy.sqrt(sum((gradient**2).sum() for gradient in raw.values()))
     assert (norm > 1) == (size == 1.0)
     recorder = Recorder()
-    view.shim.finish_update(recorder)
+    shim.finish_update(recorder)
     factor = 1 / norm if norm > 1 else 1.0
-    assert recorder.gradients.keys() == {(view.shim.id, name) for name in raw}
+    assert recorder.gradients.keys() == {(shim.id, name) for name in raw}
     for name, gradient in raw.items():
         numpy.testing.assert_allclose(
-            recorder.gradients[view.shim.id, name],
+            recorder.gradients[shim.id, name],
             factor * gradient,
             rtol=1e-3,
             atol=1e-7,
@@ -80,15 +82,15 @@ def test_sub_batches_of_unequal_size_give_what_one_batch_gives(
     weights = []
     for splits in ([0, 10], [0, 1, 4, 10]):
         nlp = start_nlp(bert, model=without_dropout)
-        network = view_of(nlp).network
+        network = shim_of_nlp(nlp).network
         examples = make_examples(nlp)
         optimizer = SGD(0.5, L2=0.0, grad_clip=0.0)
         losses = {}
         for start, end in zip(splits, splits[1:]):
             nlp.update(examples[start:end], sgd=False, losses=losses)
-        before = network.head.rows[0].detach().clone()
+        before = network.rows[0].detach().clone()
         nlp.get_pipe(NAME).finish_update(optimizer)
-        assert not torch.equal(before, network.head.rows[0])
+        assert not torch.equal(before, network.rows[0])
         weights.append({k: v.clone() for k, v in network.state_dict().items()})
     for name, value in weights[0].items():
         torch.testing.assert_close(weights[1][name], value, rtol=1e-4, atol=1e-6)
@@ -96,7 +98,7 @@ def test_sub_batches_of_unequal_size_give_what_one_batch_gives(
 
 def test_gradients_are_gone_after_an_update(nlp, make_examples):
     nlp.update(make_examples(nlp)[:2], sgd=SGD(0.1))
-    assert all(p.grad is None for p in view_of(nlp).network.parameters())
+    assert all(p.grad is None for p in shim_of_nlp(nlp).network.parameters())
 
 
 def test_dropped_gradients_leave_nothing_behind(nlp, make_examples):
@@ -113,10 +115,10 @@ def test_bfloat16_training_is_close_to_float32(
 ):
     nlp = start_nlp(bert, model={**without_dropout, "mixed_precision": True})
     examples = make_examples(nlp)
-    assert view_of(nlp).shim.training_dtype == torch.bfloat16
+    assert shim_of_nlp(nlp).training_dtype == torch.bfloat16
     half = gradients_of(nlp, examples)
     with monkeypatch.context() as patch:
-        patch.setattr(shim, "training_dtype", lambda *_: torch.float32)
+        patch.setattr(shim_module, "training_dtype", lambda *_: torch.float32)
         full = gradients_of(nlp, examples)
     assert half[0] == pytest.approx(full[0], rel=0.02)
     changed = 0

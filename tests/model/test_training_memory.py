@@ -8,7 +8,8 @@ import torch
 from spacy.training import Example
 from thinc.api import Adam
 
-from spacy_entlm.model import pytorch
+from spacy_entlm.model import layer
+from spacy_entlm.model.layer import shim_of
 from spacy_entlm.training.optimizer import build_adam
 
 MIB = 2**20
@@ -21,7 +22,7 @@ def peak_memory():
 
 @pytest.mark.parametrize("make", [lambda: Adam(1e-6), lambda: build_adam(1e-6)])
 def test_steps_leave_nothing_behind(start_nlp, bert, make):
-    shim = start_nlp(bert).get_pipe("entlm_ner").label_model.shim
+    shim = shim_of(start_nlp(bert).get_pipe("entlm_ner").layer)
     optimizer = make()
     parameters = list(shim.network.parameters())
 
@@ -52,7 +53,7 @@ def long_example():
 
 def gradients_of(nlp, example):
     nlp.update([example], sgd=False)
-    network = nlp.get_pipe("entlm_ner").label_model.network
+    network = nlp.get_pipe("entlm_ner").network
     return {name: p.grad.clone() for name, p in network.named_parameters()}
 
 
@@ -61,7 +62,7 @@ def test_batches_of_a_long_text_add_up(
 ):
     gradients = []
     for limit in (10**6, 130):
-        monkeypatch.setattr(pytorch, "TRAINING_PIECES", limit)
+        monkeypatch.setattr(layer, "TRAINING_PIECES", limit)
         nlp = start_nlp(backbone, model=without_dropout)
         gradients.append(gradients_of(nlp, long_example(nlp)))
     for name, expected in gradients[0].items():
@@ -74,7 +75,7 @@ def test_no_more_than_a_batch_is_kept_for_the_backward_pass(
     """Values that autograd saves, in the forward pass of a text of many windows."""
     saved = []
     for limit in (10**6, 130):
-        monkeypatch.setattr(pytorch, "TRAINING_PIECES", limit)
+        monkeypatch.setattr(layer, "TRAINING_PIECES", limit)
         nlp = start_nlp(bert)
         docs = [long_example(nlp).predicted]
         sizes = []

@@ -10,13 +10,11 @@ import torch
 
 from ...backbones.errors import BackboneError
 from ...files.errors import DataError
-from ..base import Alphabet
-from ..network import EntLMNetwork
+from ..network import OWN, EntLMNetwork
 from .graph import EXTERNAL, Graph
 from .network import INPUTS, MASK, OUTPUT, OnnxNetwork
-from .quantize import quantized, quantized_rows
-from .rows import ArrayRows, Vocabulary
-from .steps import OPSET, summing_graph
+from .quantize import quantized
+from .steps import OPSET
 from .unmasked import without_mask
 
 FLOAT32, INT8 = FORMATS = ("float32", "int8")
@@ -44,57 +42,56 @@ class _Features(torch.nn.Module):
         return logits.flatten(0, 1)[positions]
 
 
-def export_network(
-    network: EntLMNetwork, alphabet: Alphabet, format: str
-) -> OnnxNetwork:
+def export_network(network: EntLMNetwork, format: str) -> OnnxNetwork:
     """Export a network, which stays as it is.
 
-    alphabet (Alphabet): What it reads. format (str): "float32" or "int8".
-    RAISES (DataError): If there is no such format, or a package is missing.
-        (BackboneError): If the backbone computes something else without its own input
-        embeddings, or has a part that ONNX does not have.
+    format (str): "float32" or "int8".
+    RAISES (DataError): If there is no such format, a package is missing, or labels have
+        to outscore the whole vocabulary. (BackboneError): If the backbone computes
+        something else without its own input embeddings, or has a part that ONNX does
+        not have.
     """
     if format not in FORMATS:
         known = " or ".join(FORMATS)
         raise DataError(f"a pipeline is exported as {known}, not as {format!r}")
+    if network.rival_kind != OWN:
+        raise DataError(
+            f'a pipeline is exported with rivals = "{OWN}", not "{network.rival_kind}"'
+        )
+    pieces = network.pieces
     network = copy.deepcopy(network).cpu().float().eval()
     embeddings = network.masked_lm.body.get_input_embeddings().weight.detach()
     vocabulary, labels = network.vocabulary, network.label_rows
     weight = vocabulary.weight.detach()
     is_tied = embeddings.data_ptr() == weight.data_ptr()
-    rows = _arrays(vocabulary.weight, vocabulary.bias)
-    summing = Graph(summing_graph(rows.weight.shape[1]))
     traced = _encoder(network, embeddings)
     exported = OnnxNetwork(
         Graph(without_mask(traced, MASK)),
-        alphabet,
+        pieces,
         dict(network.label_words),
-        Vocabulary(rows.weight, rows.bias, summing),
-        _arrays(labels.weight, labels.bias),
-        rows.weight if is_tied else embeddings.numpy(),
+        _array(labels.weight),
+        _array(labels.bias),
+        weight.numpy(),
+        None if vocabulary.bias is None else _array(vocabulary.bias),
+        weight.numpy() if is_tied else embeddings.numpy(),
     )
+    if is_tied:
+        exported.embeddings = exported.vocabulary
     try:
         _check(network, exported)
     except BackboneError:  # a mask for more than padding
         exported = replace(exported, encoder=Graph(traced))
         _check(network, exported)
     if format == INT8:
-        in_int8 = Graph(quantized_rows(rows))
-        exported = replace(
-            exported,
-            encoder=Graph(quantized(exported.encoder.content)),
-            vocabulary=replace(exported.vocabulary, int8=in_int8),
-            format=format,
-        )
+        encoder = Graph(quantized(exported.encoder.content))
+        exported = replace(exported, encoder=encoder, format=format)
     if EXTERNAL in exported.encoder.content:
         raise BackboneError("The backbone has a part whose name ONNX keeps to itself")
     return exported
 
 
-def _arrays(weight: torch.Tensor, bias: Any) -> ArrayRows:
-    return ArrayRows(
-        weight.detach().numpy(), None if bias is None else bias.detach().numpy()
-    )
+def _array(tensor: Any) -> Any:
+    return tensor.detach().numpy()
 
 
 def _encoder(network: EntLMNetwork, embeddings: torch.Tensor) -> bytes:
@@ -152,12 +149,12 @@ def _difference(network: EntLMNetwork, exported: OnnxNetwork) -> float:
     """The greatest of features, for windows of other shapes than those that the graph
     was made with, one of them long: some backbones look only so far around."""
     embeddings = torch.from_numpy(exported.embeddings)
-    longest = min(LONG, exported.alphabet.max_pieces)
+    longest = min(LONG, exported.pieces.max_pieces)
     differences = []
     for n_windows, length in ((2, min(23, longest)), (1, longest)):
         ids, mask, positions = _some_windows(embeddings, n_windows, length)
         with torch.no_grad():
             expected = network(ids, mask, positions)
-        found = exported.read(ids.numpy(), mask.numpy(), positions.numpy())
+        found = exported.features(ids.numpy(), mask.numpy(), positions.numpy())
         differences.append((expected - torch.from_numpy(found)).abs().max())
     return max(differences, key=lambda each: each.nan_to_num(torch.inf)).item()

@@ -1,30 +1,29 @@
-"""A network that was exported: its graphs, its rows, its files, and how it reads.
+"""A network that was exported: its graph, its rows, its files, and how it reads.
 
-The first graph is the encoder and the head of the masked LM without the matrices of the
-vocabulary, which lie once in a file of rows: input embeddings, output matrix and label
-rows. What comes out of it is scored against these; others sum up the vocabulary's.
+The graph is the encoder and the head of the masked LM without the matrices of the
+vocabulary, which lie in a file of rows: input embeddings, output matrix and label rows.
+What comes out of it is scored against these.
 """
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, NoReturn, Optional, Tuple
 
 import numpy
 
-from ...files.arrays import load_arrays, save_arrays
+from ...backbones.compact import load_compact, save_compact
 from ...files.errors import DataError
 from ...files.json_lines import dump_json, read_json
 from ...files.text import read_bytes
 from ...label_words.words import LabelWords, read_label_words
-from ..base import Alphabet
+from ..reading import PieceVocabulary
 from .graph import Graph, tell_of_device
-from .rows import EXACT_FILE, INT8_FILE, ArrayRows, Vocabulary
 
 ENCODER_FILE = "encoder.onnx"
 ROWS_FILE = "rows.safetensors"
 LABEL_WORDS_FILE, TOKENIZER_FILE = "label_words.json", "tokenizer.json"
 FACTS_FILE = "export.json"
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 # Of the rows: the output matrix, the label rows, and where they are others than the
 # output matrix the input embeddings. Biases may lack in the first.
 VOCABULARY, LABELS, EMBEDDINGS, BIASES = "vocabulary", "labels", "embeddings", "_biases"
@@ -37,17 +36,21 @@ INPUTS, OUTPUT = ("embeddings", MASK, "positions"), "features"
 class OnnxNetwork:
     """What is exported of a network.
 
-    encoder: From windows to features. alphabet: What it reads.
+    encoder: From windows to features. pieces: What it reads.
     label_words: Of the classes, in the order of their rows.
-    vocabulary, label_rows: Of width n. embeddings: float32 (n_pieces, m).
+    rows: float32 (n_labels, width); biases: float32 (n_labels).
+    vocabulary: float32 (n_pieces, width), the output matrix; vocabulary_biases: float32
+        (n_pieces), or None. embeddings: float32 (n_pieces, m).
     format: The number format of products, as `export` takes it.
     """
 
     encoder: Graph
-    alphabet: Alphabet
+    pieces: PieceVocabulary
     label_words: LabelWords
-    vocabulary: Vocabulary
-    label_rows: ArrayRows
+    rows: numpy.ndarray
+    biases: numpy.ndarray
+    vocabulary: numpy.ndarray
+    vocabulary_biases: Optional[numpy.ndarray]
     embeddings: numpy.ndarray
     format: str = "float32"
 
@@ -56,11 +59,16 @@ class OnnxNetwork:
         return self
 
     @property
-    def graphs(self) -> Dict[str, Graph]:
-        """By the names of their files."""
-        return {ENCODER_FILE: self.encoder, **self.vocabulary.graphs}
+    def labels(self) -> List[str]:
+        """The classes, in the order of their rows."""
+        return list(self.label_words)
 
-    def read(
+    @property
+    def masked_lm(self) -> NoReturn:
+        """RAISES (ValueError): There is none that could learn."""
+        refuse()
+
+    def features(
         self, ids: numpy.ndarray, mask: numpy.ndarray, positions: numpy.ndarray
     ) -> numpy.ndarray:
         """Features of chosen pieces.
@@ -72,29 +80,49 @@ class OnnxNetwork:
         inputs = dict(zip(INPUTS, (self.embeddings[ids], mask, positions)))
         return self.encoder(**inputs)[0]
 
+    def joined(self, parts: List[numpy.ndarray]) -> numpy.ndarray:
+        """Features of none or of several batches."""
+        return numpy.concatenate([self.rows[:0], *parts])
+
+    def word_scores(
+        self, features: numpy.ndarray, piece_ids: numpy.ndarray
+    ) -> Tuple[numpy.ndarray, numpy.ndarray]:
+        """Scores in prediction, as of `LabelNetwork` in model/network.py."""
+        own = numpy.einsum("ij,ij->i", features, self.vocabulary[piece_ids])
+        if self.vocabulary_biases is not None:
+            own += self.vocabulary_biases[piece_ids]
+        return features @ self.rows.T + self.biases, own
+
+    def add_labels(self, *args: Any) -> NoReturn:
+        """RAISES (ValueError): There is nothing that a class could start from."""
+        refuse()
+
     def save(self, folder: Path) -> None:
         """Write all files."""
-        rows = {VOCABULARY: self.vocabulary, LABELS: self.label_rows}
-        arrays = {key: some.weight for key, some in rows.items()}
-        arrays |= {k + BIASES: r.bias for k, r in rows.items() if r.bias is not None}
-        if self.embeddings is not self.vocabulary.weight:
+        arrays = {
+            VOCABULARY: self.vocabulary,
+            LABELS: self.rows,
+            LABELS + BIASES: self.biases,
+        }
+        if self.vocabulary_biases is not None:
+            arrays[VOCABULARY + BIASES] = self.vocabulary_biases
+        if self.embeddings is not self.vocabulary:
             arrays[EMBEDDINGS] = self.embeddings
-        save_arrays(folder / ROWS_FILE, arrays)
-        for name, graph in self.graphs.items():
-            (folder / name).write_bytes(graph.content)
+        save_compact(folder / ROWS_FILE, arrays)
+        (folder / ENCODER_FILE).write_bytes(self.encoder.content)
         (folder / LABEL_WORDS_FILE).write_bytes(dump_json(self.label_words))
-        alphabet = self.alphabet
-        text = alphabet.tokenizer.to_str(pretty=True)
+        pieces = self.pieces
+        text = pieces.tokenizer.to_str()
         (folder / TOKENIZER_FILE).write_text(text, encoding="utf8")
         facts = {
             "version": FORMAT_VERSION,
             "format": self.format,
-            "sha256": {name: graph.sha256 for name, graph in self.graphs.items()},
-            "prefix": alphabet.prefix,
-            "suffix": alphabet.suffix,
-            "max_pieces": alphabet.max_pieces,
-            "unknown": alphabet.unknown,
-            "special": alphabet.special,
+            "sha256": self.encoder.sha256,
+            "prefix": pieces.prefix,
+            "suffix": pieces.suffix,
+            "max_pieces": pieces.max_pieces,
+            "unknown": pieces.unknown,
+            "special": pieces.special,
         }
         (folder / FACTS_FILE).write_bytes(dump_json(facts))
 
@@ -106,26 +134,33 @@ class OnnxNetwork:
         facts = _read_facts(folder / FACTS_FILE)
         words = read_label_words(folder / LABEL_WORDS_FILE, tags=False)
         path = folder / ROWS_FILE
-        arrays = load_arrays(path)
+        arrays = load_compact(path)
         _check_rows(path, arrays, len(words))
-        graphs = {n: Graph.load(folder / n, h) for n, h in facts["sha256"].items()}
-        rows = arrays[VOCABULARY], arrays.get(VOCABULARY + BIASES)
-        vocabulary = Vocabulary(*rows, graphs[EXACT_FILE], graphs.get(INT8_FILE))
-        vocabulary.check(folder)
+        vocabulary = arrays[VOCABULARY]
         network = cls(
-            graphs[ENCODER_FILE],
-            _read_alphabet(folder / TOKENIZER_FILE, facts, len(vocabulary)),
+            Graph.load(folder / ENCODER_FILE, facts["sha256"]),
+            _read_pieces(folder / TOKENIZER_FILE, facts, len(vocabulary)),
             words,
+            arrays[LABELS],
+            arrays[LABELS + BIASES],
             vocabulary,
-            ArrayRows(arrays[LABELS], arrays[LABELS + BIASES]),
-            arrays.get(EMBEDDINGS, vocabulary.weight),
+            arrays.get(VOCABULARY + BIASES),
+            arrays.get(EMBEDDINGS, vocabulary),
             facts["format"],
         )
-        gives = {OUTPUT: vocabulary.weight.shape[1]}
+        gives = {OUTPUT: vocabulary.shape[1]}
         width = network.embeddings.shape[1]
         network.encoder.check(folder / ENCODER_FILE, INPUTS, width, gives)
         tell_of_device()
         return network
+
+
+def refuse(*args: Any) -> NoReturn:
+    """RAISES (ValueError): What an exported model cannot do."""
+    raise ValueError(
+        "An exported pipeline only predicts: train the one that it was exported from, "
+        "and export that again"
+    )
 
 
 def _read_facts(path: Path) -> Dict[str, Any]:
@@ -137,14 +172,13 @@ def _read_facts(path: Path) -> Dict[str, Any]:
             f"{FORMAT_VERSION}: export the pipeline again",
             path=path,
         )
-    wanted = {"format": str, "sha256": dict, "max_pieces": int}
+    wanted = {"format": str, "sha256": str, "max_pieces": int}
     lists = all(_are_ids(facts.get(key)) for key in ("prefix", "suffix", "special"))
     unknown = facts.get("unknown", "")
     if (
         not lists
         or not (unknown is None or _are_ids([unknown]))
         or not all(isinstance(facts.get(key), kind) for key, kind in wanted.items())
-        or set(facts["sha256"]) - {INT8_FILE} != {ENCODER_FILE, EXACT_FILE}
     ):
         raise DataError("is not what an export writes: export again", path=path)
     return facts
@@ -170,13 +204,12 @@ def _check_rows(path: Path, arrays: Dict[str, numpy.ndarray], n_labels: int) -> 
     for key in (VOCABULARY + BIASES, EMBEDDINGS):
         if key not in found:
             del expected[key]
-    if found != expected or not all(a.dtype == "float32" for a in arrays.values()):
-        problem = f"does not fit the model: expected {expected} of float32, found "
-        types = {key: f"{array.dtype} {array.shape}" for key, array in arrays.items()}
-        raise DataError(f"{problem}{types}", path=path)
+    if found != expected:
+        problem = f"does not fit the model: expected {expected}, found {found}"
+        raise DataError(problem, path=path)
 
 
-def _read_alphabet(path: Path, facts: Dict[str, Any], n_pieces: int) -> Alphabet:
+def _read_pieces(path: Path, facts: Dict[str, Any], n_pieces: int) -> PieceVocabulary:
     from tokenizers import Tokenizer
 
     text = read_bytes(path).decode("utf8", errors="replace")
@@ -194,4 +227,4 @@ def _read_alphabet(path: Path, facts: Dict[str, Any], n_pieces: int) -> Alphabet
         problem = f"has the piece {highest}, {ROWS_FILE} only {n_pieces} pieces: they "
         raise DataError(f"{problem}do not belong together", path=path)
     keys = ("prefix", "suffix", "max_pieces", "unknown", "special")
-    return Alphabet(tokenizer, **{key: facts[key] for key in keys})
+    return PieceVocabulary(tokenizer, **{key: facts[key] for key in keys})

@@ -5,13 +5,12 @@ product is multiplied. With one scale for a whole batch one large number would t
 digits of all others (figures: project/benchmarks/RESULTS.md).
 """
 
-from typing import Dict, List, Tuple
+from typing import Tuple
 
 import numpy
 
 from ...files.errors import DataError
 from .graph import onnx_package
-from .rows import FEATURES, PART_ROWS, TOP, TOTAL, ArrayRows
 from .steps import DOMAIN, DOMAIN_VERSION, OURS, Steps
 
 # In place of the largest number of a row that holds only zeros.
@@ -50,27 +49,6 @@ def quantized(graph: bytes) -> bytes:
     model.graph.initializer.extend(constants + steps.constants)
     model.opset_import.append(onnx.helper.make_opsetid(DOMAIN, DOMAIN_VERSION))
     return model.SerializeToString()
-
-
-def quantized_rows(rows: ArrayRows) -> bytes:
-    """The graph of `Vocabulary.int8`.
-    RAISES (ImportError): If the package onnx is not installed."""
-    steps = _Int8Steps()
-    parts: Dict[str, List[str]] = {TOP: [], TOTAL: []}
-    for start in range(0, len(rows), PART_ROWS):
-        part = rows[start : start + PART_ROWS]
-        key = f"rows{start}"
-        scores = f"{key}/scores"
-        steps.multiply(FEATURES, part.weight.T, f"{key}/weight", scores)
-        if part.bias is not None:
-            bias = steps.constant(f"{key}/bias", part.bias)
-            scores = steps.add("Add", [scores, bias], f"{key}/biased")
-        for name, found in zip((TOP, TOTAL), steps.summarise(scores)):
-            parts[name].append(found)
-    for name, of_parts in parts.items():
-        steps.add("Concat", of_parts, name, axis=-1)
-    outputs = {name: len(of_parts) for name, of_parts in parts.items()}
-    return steps.model({FEATURES: ["word", rows.weight.shape[1]]}, outputs)
 
 
 class _Int8Steps(Steps):

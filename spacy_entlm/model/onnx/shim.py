@@ -1,12 +1,17 @@
 """The exported network behind Thinc's shim: files, and nothing to train."""
 
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, NoReturn, Optional, Tuple
 
+import numpy
 from thinc.api import Shim
 
 from ...files.folder import pack_folder, unpack_folder
-from .network import OnnxNetwork
+from .network import OnnxNetwork, refuse
+
+# What fits the caches of a CPU.
+BATCH_PIECES = 1024
+Inputs = Tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]
 
 
 class OnnxShim(Shim):
@@ -23,6 +28,28 @@ class OnnxShim(Shim):
     def set_network(self, network: Optional[OnnxNetwork]) -> None:
         """Take a network, or none."""
         self._model = network
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether it works while the processor does something else."""
+        return False
+
+    @property
+    def batch_limits(self) -> Tuple[int, int]:
+        """Most pieces of a batch, and of padding: graphs take none, so that windows of
+        one length are read together."""
+        return BATCH_PIECES, 0
+
+    def features(self, inputs: Inputs) -> numpy.ndarray:
+        """float32 (n, width), of the pieces at the positions of a batch."""
+        return self._model.features(*inputs)
+
+    def spare_threads_of_fork(self) -> None:
+        """They are not those of PyTorch."""
+
+    def begin_scores(self, *args: Any) -> NoReturn:
+        """RAISES (ValueError): Nothing can be learned."""
+        refuse()
 
     def finish_update(self, optimizer: Any) -> None:
         """There is nothing to train."""

@@ -5,34 +5,24 @@ import os
 import pickle
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy
 import onnxruntime
 import pytest
 import spacy
 import torch
-from scipy.special import logsumexp
 from spacy.util import load_model_from_config
 
 import spacy_entlm
-from spacy_entlm.decoding.io import IODecoder
-from spacy_entlm.label_words.rows import Rows
-from spacy_entlm.model.label_scores import score_words as score_tensors
+from spacy_entlm.model.network import EntLMNetwork
 from spacy_entlm.model.onnx.graph import Graph
-from spacy_entlm.model.onnx.quantize import quantized, quantized_rows
-from spacy_entlm.model.onnx.rows import CLOSE, ArrayRows, Vocabulary
-from spacy_entlm.model.onnx.scores import score_words
-from spacy_entlm.model.onnx.steps import summing_graph
+from spacy_entlm.model.onnx.network import OnnxNetwork
+from spacy_entlm.model.onnx.quantize import quantized
 
 NAME = "entlm_ner"
 VITERBI = {"@misc": "spacy-entlm.viterbi_decoder.v1"}
 MORE_TEXTS = ["", " ", "\n\n", "Peter", "Rome , Rome and Rome"]
-
-
-def vocabulary_of(rows, in_int8=False):
-    int8 = Graph(quantized_rows(rows)) if in_int8 else None
-    exact = Graph(summing_graph(rows.weight.shape[1]))
-    return Vocabulary(rows.weight, rows.bias, exact, int8)
 
 
 def found_in(nlp, texts, **settings):
@@ -47,11 +37,8 @@ def confidences(nlp, texts):
     return numpy.concatenate(groups)
 
 
-def scores_of(nlp, texts, need_probs=True):
-    pipe = nlp.get_pipe(NAME)
-    pipe.decoder = IODecoder()
-    pipe.decoder.needs_probs = need_probs
-    return pipe.score_words([nlp.make_doc(text) for text in texts])
+def scores_of(nlp, texts):
+    return nlp.get_pipe(NAME).model.predict([nlp.make_doc(text) for text in texts])
 
 
 def test_entities_and_scores_are_those_of_pytorch(
@@ -65,9 +52,9 @@ def test_entities_and_scores_are_those_of_pytorch(
     difference = confidences(exported, texts) - confidences(nlp, texts)
     assert numpy.abs(difference).max() < 1e-4
     one, other = scores_of(nlp, texts), scores_of(exported, texts)
-    assert numpy.array_equal(one.best, other.best)
-    for name in ("confidence", "probs", "word_prob"):
-        assert numpy.allclose(getattr(one, name), getattr(other, name), atol=1e-4)
+    assert one.lengths == other.lengths
+    assert numpy.allclose(one.probs, other.probs, atol=1e-4)
+    assert numpy.allclose(one.outside, other.outside, atol=1e-4)
 
 
 def test_int8_still_knows_the_sentences(family, exported_folder_of, annotated):
@@ -97,107 +84,91 @@ def test_long_texts_are_read_in_the_same_windows(
     assert len(found[0][0]) > 40
 
 
-@pytest.mark.parametrize("need_probs", [False, True])
 @pytest.mark.parametrize("biases", [False, True])
 @pytest.mark.parametrize("n_labels", [0, 3])
-def test_scores_of_arrays_are_those_of_tensors(need_probs, biases, n_labels):
+def test_scores_of_arrays_are_those_of_tensors(biases, n_labels):
     rng = numpy.random.default_rng(1)
-
-    def rows(n):
-        bias = rng.normal(size=n).astype("float32") if biases else None
-        return ArrayRows(rng.normal(size=(n, 8)).astype("float32"), bias)
-
-    def as_tensors(array_rows):
-        weight, bias = array_rows.weight, array_rows.bias
-        bias = None if bias is None else torch.from_numpy(bias)
-        return Rows(torch.from_numpy(weight), bias)
-
-    vocabulary, labels = rows(3000), rows(n_labels)
-    features = rng.normal(size=(600, 8)).astype("float32")
-    ids, words = rng.integers(0, 3000, 600), rng.permutation(700)[:600]
-    settings = {"label_bias": 1.5, "need_probs": need_probs, "probability_floor": 1e-4}
-    rows_of_both = vocabulary_of(vocabulary), labels
-    found = score_words(features, ids, words, 700, *rows_of_both, **settings)
-    arrays = [torch.from_numpy(array) for array in (features, ids, words)]
-    tensors = (as_tensors(vocabulary), as_tensors(labels))
-    expected = score_tensors(*arrays, 700, *tensors, **settings)
-    for array, tensor in zip(found, expected):
-        assert (array is None) == (tensor is None)
-        if array is not None:
+    weight = rng.normal(size=(300 + n_labels, 8)).astype("float32")
+    bias = rng.normal(size=300 + n_labels).astype("float32")
+    decoder = torch.nn.Linear(8, 300, bias=biases)
+    decoder.weight.data = torch.from_numpy(weight[:300])
+    if biases:
+        decoder.bias.data = torch.from_numpy(bias[:300])
+    network = EntLMNetwork(SimpleNamespace(decoder=decoder))
+    for i in range(300, 300 + n_labels):
+        network.add_row(str(i), *map(torch.from_numpy, (weight[i], bias[i : i + 1])))
+    exported = OnnxNetwork(
+        encoder=None,
+        pieces=None,
+        label_words={label: [] for label in network.labels},
+        rows=weight[300:],
+        biases=bias[300:],
+        vocabulary=weight[:300],
+        vocabulary_biases=bias[:300] if biases else None,
+        embeddings=weight[:300],
+    )
+    features = rng.normal(size=(60, 8)).astype("float32")
+    for n in (60, 0):
+        ids = rng.integers(0, 300, n)
+        expected = network.word_scores(torch.from_numpy(features[:n]), ids)
+        found = exported.word_scores(features[:n], ids)
+        for array, tensor in zip(found, expected):
+            assert array.shape == tuple(tensor.shape)
             assert numpy.allclose(array, tensor.numpy(), atol=1e-5)
 
 
-@pytest.mark.parametrize("biases", [False, True])
-@pytest.mark.parametrize("n_rows", [1, 5000])
-def test_scores_are_summed_up_and_in_int8_close_calls_are_exact(biases, n_rows):
-    rng = numpy.random.default_rng(1)
-    bias = rng.normal(size=n_rows).astype("float32") if biases else None
-    if biases:  # a part of the rows that nothing is
-        bias[2048:4096] = -numpy.inf
-    rows = ArrayRows(rng.normal(size=(n_rows, 32)).astype("float32"), bias)
-    features = rng.normal(size=(300, 32)).astype("float32")
-    features[7] = 0
-    scores = rows.scores(features.astype("float64"))
-    expected = scores.max(axis=1), logsumexp(scores, axis=1)
-    exact, in_int8 = (vocabulary_of(rows, is_int8) for is_int8 in (False, True))
-    rivals = expected[0].astype("float32")
-    for wanted, one, other, far in zip(
-        expected,
-        exact.summarise(features, rivals + 10),
-        in_int8.summarise(features, rivals),
-        in_int8.summarise(features, rivals + 10),
-    ):
-        assert one.dtype == other.dtype == far.dtype == numpy.float32
-        assert numpy.allclose(wanted, one, rtol=0, atol=1e-5)
-        assert numpy.allclose(wanted, other, rtol=0, atol=1e-5)
-        assert 1e-4 < numpy.abs(wanted - far).max() < CLOSE
-    for each in (exact, in_int8):
-        nothing = each.summarise(features[:0], rivals[:0])
-        assert [len(part) for part in nothing] == [0, 0]
+def graph_of(nodes, weights, width):
+    """A graph from "x", float32 (n, width), to "out"."""
+    onnx = pytest.importorskip("onnx")
+    helper = onnx.helper
+    ends = [
+        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["row", columns])
+        for name, columns in (("x", width), ("out", None))
+    ]
+    tensors = [onnx.numpy_helper.from_array(x, name) for name, x in weights.items()]
+    made = [helper.make_node(*node) for node in nodes]
+    graph = helper.make_graph(made, "graph", ends[:1], ends[1:], tensors)
+    opsets = [helper.make_opsetid("", 18)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    return model.SerializeToString()
 
 
-@pytest.mark.parametrize("n_rows, width", [(1, 3), (700, 33), (3000, 256)])
-def test_int8_is_the_same_with_slower_products_that_never_overflow(n_rows, width):
+@pytest.mark.parametrize("width, n_columns", [(3, 1), (33, 700), (256, 3000)])
+def test_int8_is_the_same_with_slower_products_that_never_overflow(width, n_columns):
     """Some processors add up two products in 16 bits, unless they are told not to."""
     rng = numpy.random.default_rng(1)
-    weight = rng.standard_t(3, size=(n_rows, width)).astype("float32")
-    content = quantized_rows(ArrayRows(weight, None))
-    features = rng.normal(size=(50, width)).astype("float32")
-    features[0] = 1
+    weight = rng.standard_t(3, size=(width, n_columns)).astype("float32")
+    nodes = [("MatMul", ["x", "weight"], ["out"], "product")]
+    content = quantized(graph_of(nodes, {"weight": weight}, width))
+    x = rng.normal(size=(50, width)).astype("float32")
+    x[0] = 1
     found = []
     for is_slow in ("0", "1"):
         options = onnxruntime.SessionOptions()
         options.add_session_config_entry("session.x64quantprecision", is_slow)
         session = onnxruntime.InferenceSession(content, options)
-        found.append(session.run(None, {"features": features}))
-    for fast, slow in zip(*found):
-        assert numpy.array_equal(fast, slow)
+        found.append(session.run(None, {"x": x})[0])
+    assert numpy.array_equal(*found)
+    exact = x @ weight
+    error = numpy.linalg.norm(found[0] - exact) / numpy.linalg.norm(exact)
+    assert 0 < error < 0.05
 
 
 def test_a_weight_may_be_shared_and_products_follow_each_other():
     """Some backbones use a layer several times, and some have no biases."""
-    onnx = pytest.importorskip("onnx")
-    helper, rng = onnx.helper, numpy.random.default_rng(1)
+    rng = numpy.random.default_rng(1)
     x, weight = rng.normal(size=(2, 16, 16)).astype("float32") / 4
     nodes = [
-        helper.make_node("MatMul", ["x", "weight"], ["y"], "first"),
-        helper.make_node("MatMul", ["y", "weight"], ["z"], "second"),
-        helper.make_node("Add", ["z", "weight"], ["out"], "last"),
+        ("MatMul", ["x", "weight"], ["y"], "first"),
+        ("MatMul", ["y", "weight"], ["z"], "second"),
+        ("Add", ["z", "weight"], ["out"], "last"),
     ]
-    ends = [
-        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["row", 16])
-        for name in ("x", "out")
-    ]
-    weights = [onnx.numpy_helper.from_array(weight, "weight")]
-    graph = helper.make_graph(nodes, "graph", ends[:1], ends[1:], weights)
-    opsets = [helper.make_opsetid("", 18)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
-    (found,) = Graph(quantized(model.SerializeToString()))(x=x)
+    (found,) = Graph(quantized(graph_of(nodes, {"weight": weight}, 16)))(x=x)
     assert 0 < numpy.abs(found - (x @ weight @ weight + weight)).max() < 0.05
 
 
 def test_input_embeddings_of_their_own(trained, tmp_path, texts):
-    lm = trained.get_pipe(NAME).label_model.network.masked_lm.body
+    lm = trained.get_pipe(NAME).network.masked_lm.body
     own = 1.1 * lm.get_input_embeddings().weight.detach()
     lm.get_input_embeddings().weight = torch.nn.Parameter(own)
     exported = spacy_entlm.export(trained, tmp_path / "out")
@@ -216,7 +187,7 @@ def test_disk_bytes_copies_and_pickles_give_the_same(exported, texts, tmp_path):
     for nlp in (spacy.load(tmp_path), by_bytes):
         assert found_in(nlp, texts) == expected
     model = pipe.model.copy().from_bytes(pipe.model.to_bytes())
-    assert len(model.predict([exported.make_doc(texts[0])]).features)
+    assert len(model.predict([exported.make_doc(texts[0])]).probs)
 
 
 def test_no_weights_of_pytorch_are_inside(exported_folder):
@@ -227,7 +198,6 @@ def test_no_weights_of_pytorch_are_inside(exported_folder):
         "label_words.json",
         "rows.safetensors",
         "tokenizer.json",
-        "vocabulary.onnx",
     }
 
 

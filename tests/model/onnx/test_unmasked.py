@@ -36,15 +36,15 @@ def test_long_windows_are_read_as_by_pytorch(
 
 def test_windows_of_other_lengths_are_read_apart(exported, texts):
     seen = []
-    network = exported.get_pipe(NAME).label_model.network
-    read = network.read
+    network = exported.get_pipe(NAME).network
+    read = network.features
 
     def note(ids, mask, positions):
         seen.append(ids.shape)
         assert mask.all()
         return read(ids, mask, positions)
 
-    network.read = note
+    network.features = note
     list(exported.pipe([*texts, *texts, "Anna", "Anna left Rome with Peter ."]))
     assert len(seen) == len({length for _, length in seen}) > 1
 
