@@ -1,0 +1,56 @@
+"""The command `teach`: a backbone that makes rows of classes from their names."""
+
+from pathlib import Path
+from typing import List, Optional
+
+from ..backbones.names import ENTLM_BASE
+from ._options import arg, command, flag, opt
+from ._util import echo
+
+
+@command("teach")
+def teach_cli(
+    lines: List[Path] = arg(
+        "LINES...",
+        'Marked lines, packed (.xz .gz) or not: {"text", "spans": [{"start", "end", '
+        '"kinds": ["city", "place"]}]}, and "labels" where these are fixed',
+    ),
+    out: Path = arg("OUT", "Model folder"),
+    backbone: str = opt(ENTLM_BASE, "Masked LM, a folder or a hub name"),
+    text: Optional[List[Path]] = opt(
+        None, "Plain text to learn beside; repeatable", metavar="FILE"
+    ),
+    label_sets: Optional[Path] = opt(None, "Labels that people use together (.json)"),
+    types: Optional[Path] = opt(None, "Types of kinds, for --label-sets (.tsv)"),
+    wordings: Optional[Path] = opt(None, "What kinds are called otherwise (.tsv)"),
+    minutes: Optional[float] = opt(None, "End after this time"),
+    steps: Optional[int] = opt(None, "End after so many updates"),
+    lines_per_step: int = opt(32, "Marked lines of an update"),
+    texts_per_step: int = opt(8, "Sequences of plain text of an update"),
+    learn_rate: float = opt(2e-4, "The highest"),
+    dropout: float = opt(0.1, "Share of features that is left out"),
+    held_out: float = opt(0.0125, "Share of lines to measure on"),
+    half: bool = opt(True, "Make half of the layers a model by itself, too"),
+    seed: int = opt(0, "Of everything random"),
+    precision: str = opt("float32", "Or bfloat16, on some processors much faster"),
+    device: str = opt("auto", "auto, cpu or a GPU as cuda:0"),
+    workers: int = opt(0, "Processes that prepare lines"),
+    resume: bool = flag("--resume", "Go on with an unfinished run, if there is one"),
+    overwrite: bool = flag("--overwrite", "Replace OUT and an unfinished run"),
+) -> None:
+    """Teach a masked LM kinds of names, so that a class can start from its name.
+
+    \b
+    Example:
+      python -m spacy entlm teach marked.jsonl my-lm --minutes 30
+    """
+    given = dict(locals())
+    from ..teaching.run import Teaching  # torch takes seconds
+    from ..teaching.settings import Settings
+
+    given.update(lines=lines_per_step, texts=texts_per_step)
+    settings = Settings(
+        **{k: v for k, v in given.items() if k in Settings.model_fields}
+    )
+    teaching = Teaching(lines, out, backbone, text or [], settings, echo)
+    teaching.run(resume=resume, overwrite=overwrite)
