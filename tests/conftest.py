@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from importlib.util import find_spec
 
 # Before transformers is imported: a test that asks the hub is a bug.
@@ -23,6 +24,8 @@ from tokenizers import decoders as token_decoders
 from tokenizers import processors as token_processors
 
 import spacy_entlm
+from spacy_entlm.backbones.name_map import NameMap
+from spacy_entlm.label_words.names import read_name
 
 # These models are too small to be shared among threads, which would only wait.
 torch.set_num_threads(1)
@@ -72,7 +75,7 @@ MORE_TEXT = [
 FAMILIES = ["bert", "roberta", "distilbert", "xlm-roberta", "modernbert", "albert"]
 N_PIECES = 320
 MAX_PIECES = 64
-# The same without spacy-transformers (project/benchmarks/gpu.sh).
+# The same without spacy-transformers (project/benchmarks/gpu.py).
 OUR_SPANS = {"get_spans": {"@misc": "spacy-entlm.doc_spans.v1"}}
 SPANS = {} if find_spec("spacy_transformers") else OUR_SPANS
 SIZES = {
@@ -280,6 +283,15 @@ def roberta(backbone_folder):
     return backbone_folder("roberta")
 
 
+@pytest.fixture(scope="session")
+def naming(bert, tmp_path_factory):
+    """The folder of that BERT with a map from names of classes to their rows."""
+    folder = shutil.copytree(bert, tmp_path_factory.mktemp("naming") / "bert")
+    torch.manual_seed(2)
+    NameMap(SIZES["hidden_size"]).save(folder)
+    return folder
+
+
 def blank_nlp(folder, *, lang="xx", name="entlm_ner", model=None, **config):
     """An empty pipeline with an `entlm_ner` that is not initialised yet. Its language
     is one whose tokenizer is made in no time."""
@@ -379,6 +391,32 @@ def trained_folder_of(backbone_folder, fit, tmp_path_factory):
 def trained_folder(trained_folder_of):
     """The folder of such a pipeline with an uncased WordPiece BERT."""
     return trained_folder_of("bert")
+
+
+@pytest.fixture(scope="session")
+def knowing(trained_folder, tmp_path_factory):
+    """The folder of a backbone that knows the classes of the annotated sentences by
+    their names: its map gives "person" the row that PER had learned, and so on."""
+    folder = tmp_path_factory.mktemp("knowing") / "bert"
+    network = spacy.load(trained_folder).get_pipe("entlm_ner").network.eval()
+    network.masked_lm.save(folder)
+    name_map = NameMap(SIZES["hidden_size"])
+    torch.nn.init.zeros_(name_map.weight)
+    torch.nn.init.zeros_(name_map.bias)
+    network.name_map = name_map
+    hidden, missing = [], []
+    for label, row, bias in zip(network.labels, network.rows, network.biases):
+        name = read_name(label).text
+        ids = torch.tensor([network.tokenizer(name)["input_ids"]])
+        with torch.no_grad():
+            states = network.masked_lm.hidden(ids, torch.ones_like(ids))
+        hidden.append(states[0, 1:-1].mean(0))
+        near = torch.cat(network.row_of_name(name))
+        missing.append(torch.cat([row, bias]).detach() - near)
+    solution = torch.linalg.pinv(torch.stack(hidden)) @ torch.stack(missing)
+    name_map.weight.data = solution.T.contiguous()
+    name_map.save(folder)
+    return folder
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ NAMES = {
     "spacy_callbacks": {"spacy-entlm.add_lexicon.v1"},
     "spacy_batchers": {"spacy-entlm.Batcher.v1"},
     "spacy_loggers": {"spacy-entlm.TrainingLogger.v1"},
+    "spacy_tokenizers": {"spacy-entlm.LanguageTokenizer.v1"},
     "thinc_schedules": {"spacy-entlm.decay_to_zero.v1"},
     "thinc_optimizers": {"spacy-entlm.Adam.v1"},
     "spacy_cli": {"entlm"},

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf8")
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 RESULTS = ROOT / "project" / "benchmarks" / "RESULTS.md"
-CARD = ROOT / "spacy_entlm" / "assets" / "entlm-mini" / "MODEL_CARD.md"
+CARDS = sorted((ROOT / "spacy_entlm" / "assets").glob("*/MODEL_CARD.md"))
 PAGES = [ROOT / "README.md", *DOCS, RESULTS]
 MOST_LINES, MOST_WORDS, MOST_BENCHMARK_LINES = 120, 6000, 200
 
@@ -141,7 +141,7 @@ def test_pages_open_with_what_they_are_for(path):
     assert title.startswith("# ") and not blank and first.startswith("After this page")
 
 
-@pytest.mark.parametrize("path", [*PAGES, CARD], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*PAGES, *CARDS], ids=lambda path: path.stem)
 def test_links_lead_somewhere(path):
     text = read(path)
     for link in LINK.findall(prose(text)):

@@ -21,7 +21,7 @@ import random
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import pandas
 import spacy
@@ -46,7 +46,7 @@ from spacy_entlm.label_words.search import (
 )
 from spacy_entlm.lexicon.entries import Entry
 from spacy_entlm.lexicon.match import LexiconMatcher, annotate
-from spacy_entlm.model.entlm import load_reader
+from spacy_entlm.model.reader import TextReader
 
 SHARES = (0.05, 0.2, 0.4, 0.6, 0.8, 1.0)
 DEFAULTS = SearchSettings()
@@ -84,7 +84,7 @@ def main(
         raise typer.BadParameter("name an ablation, --text and --config")
     data = srsly.read_yaml(config)
     (backbone,) = data["backbones"].values()
-    reader = load_reader(backbone["path"])
+    reader: Any = TextReader(backbone["path"])
     docs = read_docs(text, spacy.blank("en"))[0]
 
     def search(docs: List[Doc], settings: List[SearchSettings]) -> List[Dict]:

@@ -56,7 +56,7 @@ def run(
     repeats: int = 3,
     n_pool: int = 1000,
     n_test: int = 300,
-    backbone: str = "entlm-mini",
+    backbone: str = "entlm-base",
     mixed_precision: bool = False,
 ) -> None:
     """Train and measure what RECORDS does not hold yet."""

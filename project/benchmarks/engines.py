@@ -51,7 +51,7 @@ def main(
 
 def measure(nlp: Language, text: Path) -> Figures:
     """F1 on PyTorch and in each format, and what is found otherwise."""
-    gold, _ = read_docs(text, spacy.blank(nlp.lang))
+    gold, _ = read_docs(text, spacy.blank(nlp.lang or "xx"))
     engines = {"pytorch": nlp}
     with tempfile.TemporaryDirectory() as folder:
         for format in FORMATS:

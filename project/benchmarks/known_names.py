@@ -45,7 +45,7 @@ def main(
     names: str = typer.Option("20,200", help="How many of each class, if no lexicon"),
     shots: int = typer.Option(5, help="Examples of each class"),
     samples: str = typer.Option("1,2", help="Seeds of the draws, or files of TRAIN"),
-    backbone: str = typer.Option("entlm-mini", help="A masked LM, or its folder"),
+    backbone: str = typer.Option("entlm-base", help="A masked LM, or its folder"),
     threads: int = typer.Option(1, help="Of PyTorch"),
 ) -> None:
     """Add a line for each sample to OUT."""

@@ -27,7 +27,7 @@ from spacy_entlm.files.file import replace_file
 from spacy_entlm.files.json_lines import dump_json
 from spacy_entlm.label_words.lm_counts import NOT_COUNTED, count_predictions
 from spacy_entlm.label_words.search import LM_TOP_K
-from spacy_entlm.model.entlm import load_reader
+from spacy_entlm.model.reader import TextReader
 
 BATCH_SIZE = 64
 MAX_PIECES = 128
@@ -45,7 +45,7 @@ def main(
 ) -> None:
     """Print sentences per second of both, and their ratio."""
     docs = read_docs(data, spacy.blank("en"))[0][:n_sentences]
-    reader = load_reader(backbone)
+    reader = TextReader(backbone)
     start = time.perf_counter()
     counts = count_predictions(reader, docs)
     seconds = time.perf_counter() - start

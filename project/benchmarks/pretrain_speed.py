@@ -21,6 +21,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 import typer
+from plain_backbone import plain_backbone
 from transformers import (
     DataCollatorForLanguageModeling,
     Trainer,
@@ -46,7 +47,7 @@ app = typer.Typer(help=__doc__)
 
 @app.command()
 def main(
-    backbone: str = typer.Option(..., help="Folder of a masked LM"),
+    backbone: str = typer.Option("entlm-base", help="A masked LM, or its folder"),
     text: List[Path] = typer.Option(..., help="Plain text"),
     batch_size: int = 32,
     length: int = 128,
@@ -67,6 +68,7 @@ def main(
         checkpoint_minutes=1e9,
     )
     with tempfile.TemporaryDirectory() as folder:
+        backbone = plain_backbone(backbone, f"{folder}/backbone")
         sequences = _sequences(backbone, text, settings)
         runs = {
             "pretrain": _ours(backbone, sequences, settings, device),

@@ -5,9 +5,9 @@
 The methods run in turn, round after round, on the same texts, each in a process of its
 own, so that memory is its own; ratios are those of the medians. PIPELINE is a trained
 `entlm_ner` pipeline; the masked LM in its folder is the encoder of all methods. Then
-all is measured again with random weights of bert-base's size: time does not depend on
-values, but for the share of words that EntLM must score against the whole vocabulary,
-which is set to that of the trained pipeline on the same text.
+all is measured again with random weights of bert-base's size, since time does not
+depend on values. With "entlm_vocabulary", a label has to outscore all pieces of the
+vocabulary, as in the paper, and not the word's own alone.
 
 So that all of it takes some 20 minutes on two cores, a part of each text is read:
 documents taken evenly over all, as many as make --words; the slowest methods read a
@@ -36,16 +36,16 @@ from tqdm import tqdm
 # Found by the processes of the methods, too.
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import speed_methods
+from plain_backbone import plain_backbone
 from speed_methods import Job, work
 from speed_table import markdown
 from speed_texts import Source, count_words, some_of
 from thinc.compat import has_cupy_gpu
 
-from spacy_entlm.backbones.names import resolve_backbone
 from spacy_entlm.cli._util import one_line_errors
 from spacy_entlm.files.file import write_file
 
-METHODS = ["entlm", "tagger", "hf", "spacy", "dense_8", "dense_32", "encoder"]
+METHODS = ["entlm", "entlm_vocabulary", "tagger", "hf", "spacy", "encoder"]
 ONNX_METHODS = ["onnx_float32", "onnx_int8"]
 HALF_METHODS = ["entlm_bfloat16", "tagger_bfloat16", "encoder_bfloat16"]
 TEXTS = [
@@ -55,9 +55,6 @@ TEXTS = [
     "one document=../shared/data/text/wikipedia.txt.xz:50000w",
 ]
 TRAINED, RANDOM = "trained", "random"
-# By how much the dense loops' part is smaller with random weights of bert-base's size,
-# where a word takes about that much longer than with a small masked LM.
-RANDOM_FACTOR = 10
 PEERS = ("hf", "spacy")
 FLAGS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
 LIBRARIES = ("torch", "transformers", "spacy", "spacy-transformers")
@@ -69,8 +66,7 @@ class Settings:
 
     words, long_words (int): Words of several documents together, and of a single one;
         0: all. random_words, random_long_words (int): The same with random weights.
-    peer_words, dense_words (int): Most words for transformers and spaCy, and for the
-        dense loops; 0: all.
+    peer_words (int): Most words for transformers and spaCy; 0: all.
     """
 
     methods: List[str]
@@ -81,8 +77,6 @@ class Settings:
     random_words: int
     random_long_words: int
     peer_words: int
-    dense_words: int
-    open_share: float
     rounds: int
 
     def words_of(self, kind: str, n_documents: int) -> int:
@@ -91,13 +85,9 @@ class Settings:
             return self.random_words if n_documents > 1 else self.random_long_words
         return self.words if n_documents > 1 else self.long_words
 
-    def words_for(self, method: str, kind: str) -> int:
+    def words_for(self, method: str) -> int:
         """Most of them that a method reads."""
-        if method in PEERS:
-            return self.peer_words
-        if method.startswith("dense"):
-            return self.dense_words // (RANDOM_FACTOR if kind == RANDOM else 1)
-        return 0
+        return self.peer_words if method in PEERS else 0
 
 
 def main(
@@ -112,12 +102,10 @@ def main(
     random_words: int = typer.Option(500, help="--words with random weights"),
     random_long_words: int = typer.Option(1500, help="--long-words with them"),
     peer_words: int = typer.Option(12_500, help="Most words for the peers"),
-    dense_words: int = typer.Option(3000, help="Most words for the dense loops"),
     random: bool = typer.Option(True, help="Measure random weights, too"),
     trained: bool = typer.Option(True, help="Measure the pipeline or backbone itself"),
     bfloat16: bool = typer.Option(False, help='Measure precision = "bfloat16", too'),
     methods: str = ",".join(METHODS),
-    open_share: float = typer.Option(0.12, help="Where no trained pipeline says it"),
     rounds: int = typer.Option(5, min=1),
     threads: int = typer.Option(0, help="0: as many as there are cores"),
     gpu: bool = typer.Option(False, help="On the first CUDA device"),
@@ -134,8 +122,6 @@ def main(
             random_words=random_words,
             random_long_words=random_long_words,
             peer_words=peer_words,
-            dense_words=dense_words,
-            open_share=open_share,
             rounds=rounds,
         )
         kinds = [kind for kind, on in ((TRAINED, trained), (RANDOM, random)) if on]
@@ -158,7 +144,7 @@ def measure_all(
     parts = results["parts"]
     with tempfile.TemporaryDirectory() as folder:
         for kind in kinds:
-            backbone = settings.backbone
+            backbone = ""
             for source in sources:
                 name = f"{source.name}, {kind} weights"
                 wanted = {**asdict(settings), "file": str(source.path)}
@@ -166,11 +152,10 @@ def measure_all(
                 if parts.get(name, {}).get("settings") == wanted:
                     print(f"{name}: measured before")
                     continue
-                if kind == RANDOM and backbone == settings.backbone:
-                    backbone = _random_backbone(backbone, folder)
-                before = parts.get(f"{source.name}, {TRAINED} weights", {})
-                share = before.get("open_share") or settings.open_share
-                jobs = _jobs(settings, kind, backbone, source, share, machine)
+                if not backbone:
+                    make = _random_backbone if kind == RANDOM else plain_backbone
+                    backbone = make(settings.backbone, f"{folder}/{kind}")
+                jobs = _jobs(settings, kind, backbone, source, machine)
                 part = {"settings": wanted, "backbone": _describe(backbone, kind)}
                 parts[name] = {**part, **_measure(name, jobs, settings.rounds)}
                 _write(out, results)
@@ -182,7 +167,6 @@ def _jobs(
     kind: str,
     backbone: str,
     source: Source,
-    open_share: float,
     machine: Dict[str, Any],
 ) -> Iterator[Any]:
     """Facts on the text, then the job of each method."""
@@ -197,10 +181,9 @@ def _jobs(
     for method in settings.methods:
         yield Job(
             method=method,
-            texts=some_of(texts, settings.words_for(method, kind)),
+            texts=some_of(texts, settings.words_for(method)),
             backbone=backbone,
             model=settings.model if kind == TRAINED else "",
-            open_share=open_share,
             threads=machine["threads"],
             gpu=bool(machine["gpu"]),
         )
@@ -233,7 +216,6 @@ def _measure(title: str, jobs: Iterator[Any], rounds: int) -> Dict[str, Any]:
         pipe.send("stop")
         process.join()
     for found in figures.values():
-        part |= {key: found.pop(key) for key in ("open_share",) if key in found}
         if "error" not in found:
             median = statistics.median(found["seconds"])
             found["words_per_second"] = found["words"] / median
@@ -253,9 +235,7 @@ def _receive(workers: Dict[str, Any], figures: Dict[str, Any], method: str) -> N
         figures[method] = {"words": figures[method]["words"], "error": message[1]}
         del workers[method]
         print(f"{method} failed: {message[1]}", file=sys.stderr)
-    elif message[0] == "ready":
-        figures[method] |= message[1]
-    else:
+    elif message[0] != "ready":
         figures[method]["seconds"].append(message[0])
         figures[method]["peak_mib"] = message[1]
 
@@ -289,7 +269,7 @@ def _masked_lm(model: Optional[Path], backbone: str) -> str:
         return str(folder)
     if not backbone:
         raise ValueError("Give a trained pipeline (--model) or a --backbone")
-    return resolve_backbone(backbone)
+    return backbone
 
 
 def _random_backbone(like: str, folder: str) -> str:

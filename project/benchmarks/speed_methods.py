@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
-import numpy
 import spacy
 import torch
 from spacy.training import Example
-from speed_texts import some_of
 
-from spacy_entlm.model.base import BATCH_PIECES, CPU_BATCH_PIECES
-from spacy_entlm.model.label_scores import MARGIN
+from spacy_entlm.model.layer import read_words
+from spacy_entlm.model.network import OWN, VOCABULARY
 from spacy_entlm.model.precision import DTYPES, autocast
+from spacy_entlm.model.reading import read_windows
+from spacy_entlm.model.shim import BATCH_PIECES, CPU_BATCH_PIECES
 from spacy_entlm.pipeline.export import OUR_SPANS, export
 
 LABEL_WORDS = {
@@ -35,8 +35,6 @@ LABEL_WORDS = {
 ENTITY_SHARE = 0.15
 # From what biases are set, and what is read before the clock runs.
 TRIAL_DOCUMENTS, TRIAL_WORDS = 32, 300
-# Words by which is measured how many of them the vocabulary decides.
-SHARE_WORDS = 4000
 PIPE_BATCH = 1000
 HF_BATCH = 32
 # Texts of more pieces go through the Hugging Face pipeline in windows that overlap by
@@ -50,7 +48,7 @@ PRELOADED = [
     "spacy_entlm.pipeline.baselines.bert_tagger",
 ]
 
-Run = Callable[[], None]
+Run = Callable[[], Any]
 Prepare = Callable[[List[str]], Run]
 
 
@@ -60,14 +58,12 @@ class Job:
 
     model (str): Folder of a trained EntLM pipeline, or "". backbone (str): Folder of
         the masked LM that all methods share.
-    open_share (float): Without a trained pipeline, words that the vocabulary decides.
     """
 
     method: str
     texts: List[str]
     backbone: str
     model: str
-    open_share: float
     threads: int
     gpu: bool
 
@@ -77,23 +73,28 @@ class Job:
         last = self.method.rpartition("_")[2]
         return last if last in DTYPES else "float32"
 
+    @property
+    def rivals(self) -> str:
+        """What a label has to outscore."""
+        return VOCABULARY if self.method.endswith(VOCABULARY) else OWN
+
 
 def work(pipe: Any, job: Job) -> None:
     """Measure when told: the body of a process that belongs to one method.
 
-    pipe (Connection): Gets ("ready", facts), then (seconds, peak MiB) for each "run";
+    pipe (Connection): Gets ("ready",), then (seconds, peak MiB) for each "run";
         ("error", text) instead if something fails.
     """
     try:
         torch.set_num_threads(job.threads)
         if job.gpu:
             spacy.require_gpu()
-        prepare, facts = BUILDERS[job.method.split("_")[0]](job)
+        prepare = BUILDERS[job.method.split("_")[0]](job)
         prepare([" ".join(_trial(job.texts)[0].split()[:TRIAL_WORDS])])()
         run = prepare(job.texts)
         gc.collect()
         forget_peak(job.gpu)
-        pipe.send(("ready", facts))
+        pipe.send(("ready",))
         while pipe.recv() == "run":
             pipe.send((seconds_of(run, job.gpu), peak_mib(job.gpu)))
     except Exception:
@@ -151,73 +152,56 @@ def _example(nlp: Any) -> Example:
 
 
 def _load_entlm(job: Job) -> Tuple[Any, Any]:
-    """The pipeline, trained or with biases as if it were, and its component."""
+    """The pipeline, trained or with a bias as if it were, and its component."""
+    options: Dict[str, Any] = {"precision": job.precision, "rivals": job.rivals}
     if job.model:
-        settings = {"components.entlm_ner.model.precision": job.precision}
+        settings = {f"components.entlm_ner.model.{k}": x for k, x in options.items()}
         nlp = spacy.load(job.model, config=settings)
         return nlp, nlp.get_pipe("entlm_ner")
     nlp = spacy.blank("en")
-    options = {"name": job.backbone, "precision": job.precision}
     # The whole document, as by default, also without spacy-transformers.
-    config = {"model": {**options, "get_spans": OUR_SPANS}}
-    pipe: Any = nlp.add_pipe("entlm_ner", config=config)
+    options |= {"name": job.backbone, "get_spans": OUR_SPANS}
+    pipe: Any = nlp.add_pipe("entlm_ner", config={"model": options})
     pipe.initialize(lambda: [_example(nlp)], nlp=nlp, label_words=LABEL_WORDS)
-    margins = _own_piece_margins(nlp, pipe, _trial(job.texts))
-    bias = numpy.quantile(margins, job.open_share) - MARGIN
-    pipe.cfg["label_bias"] = float(bias)
+    pipe.label_bias = _bias_for(*_trial_scores(nlp, pipe, job))
     return nlp, pipe
 
 
-def _onnx(job: Job) -> Tuple[Prepare, Dict[str, Any]]:
+def _trial_scores(nlp: Any, pipe: Any, job: Job) -> Tuple[torch.Tensor, torch.Tensor]:
+    """Scores of the labels at some words, and of what they have to outscore."""
+    found = read_words(pipe.layer, [nlp.make_doc(text) for text in _trial(job.texts)])
+    return pipe.network.word_scores(found.features, found.piece_ids)
+
+
+def _bias_for(scores: torch.Tensor, rivals: torch.Tensor) -> float:
+    """What to add to the labels so that they win at ENTITY_SHARE of the words.
+    scores: float32 (n, n_labels). rivals: float32 (n)."""
+    return torch.quantile(rivals - scores.amax(1), ENTITY_SHARE).item()
+
+
+def _entlm(job: Job) -> Prepare:
+    return _pipe_all(_load_entlm(job)[0])
+
+
+def _onnx(job: Job) -> Prepare:
     """The pipeline exported for ONNX Runtime, in the number format of the name."""
     format = job.method.partition("_")[2]
     with tempfile.TemporaryDirectory() as folder:
-        return _pipe_all(export(_load_entlm(job)[0], folder, format=format)), {}
+        return _pipe_all(export(_load_entlm(job)[0], folder, format=format))
 
 
-def _own_piece_margins(nlp: Any, pipe: Any, texts: List[str]) -> numpy.ndarray:
-    """By how much the piece of each word outscores its best label: float32 (n)."""
-    view = pipe.label_model
-    vocabulary, labels = view.vocabulary, view.network.label_rows
-    pieces = view.read_words([nlp.make_doc(text) for text in texts])
-    ids = view.to_device(pieces.piece_ids)
-    with torch.no_grad():
-        own = (pieces.features * vocabulary.weight[ids]).sum(1)
-        if vocabulary.bias is not None:
-            own += vocabulary.bias[ids]
-        return (own - labels.scores(pieces.features).amax(1)).cpu().numpy()
-
-
-def _entlm(job: Job) -> Tuple[Prepare, Dict[str, Any]]:
-    nlp, pipe = _load_entlm(job)
-    margins = _own_piece_margins(nlp, pipe, some_of(job.texts, SHARE_WORDS))
-    bias = pipe.cfg.get("label_bias", 0.0)
-    share = float((margins - bias < MARGIN).mean())
-    facts = {"open_share": share, "precision": job.precision}
-    return _pipe_all(nlp), facts
-
-
-def _tagger(job: Job) -> Tuple[Prepare, Dict[str, Any]]:
+def _tagger(job: Job) -> Prepare:
     """`bert_tagger`: a linear layer on our windows and batches."""
     nlp = spacy.blank("en")
     options = {"model": {"name": job.backbone, "precision": job.precision}}
     pipe: Any = nlp.add_pipe("bert_tagger", config=options)
     pipe.initialize(lambda: [_example(nlp)], nlp=nlp, labels=list(LABEL_WORDS))
-    view = pipe.label_model
-    pieces = view.read_words([nlp.make_doc(text) for text in _trial(job.texts)])
     with torch.no_grad():
-        scores = view.network.tag_scores(pieces.features)
-        view.network.outside.bias -= _bias_for(scores)
-    return _pipe_all(nlp), {}
+        pipe.network.outside.bias -= _bias_for(*_trial_scores(nlp, pipe, job))
+    return _pipe_all(nlp)
 
 
-def _bias_for(scores: torch.Tensor) -> torch.Tensor:
-    """What to take off the first column so that another one wins in ENTITY_SHARE of
-    the rows. scores: float32 (n, n_classes)."""
-    return torch.quantile(scores[:, 0] - scores[:, 1:].amax(1), ENTITY_SHARE)
-
-
-def _hf(job: Job) -> Tuple[Prepare, Dict[str, Any]]:
+def _hf(job: Job) -> Prepare:
     """The Hugging Face token-classification pipeline."""
     import transformers
 
@@ -237,7 +221,7 @@ def _hf(job: Job) -> Tuple[Prepare, Dict[str, Any]]:
     inputs = tokenizer(_trial(job.texts), return_tensors="pt", **options)
     with torch.no_grad():
         logits = model(**inputs).logits[inputs["attention_mask"].bool()]
-        model.classifier.bias[0] -= _bias_for(logits)
+        model.classifier.bias[0] -= _bias_for(logits[:, 1:], logits[:, 0])
     settings: Dict[str, Any] = {"batch_size": HF_BATCH}
     if longest > limit:
         settings |= {"stride": limit // 4, "aggregation_strategy": "first"}
@@ -256,10 +240,10 @@ def _hf(job: Job) -> Tuple[Prepare, Dict[str, Any]]:
 
         return run
 
-    return prepare, {}
+    return prepare
 
 
-def _spacy(job: Job) -> Tuple[Prepare, Dict[str, Any]]:
+def _spacy(job: Job) -> Prepare:
     """spaCy's `transformer` and `ner`, with the settings of its quickstart."""
     import transformers
 
@@ -278,56 +262,31 @@ def _spacy(job: Job) -> Tuple[Prepare, Dict[str, Any]]:
         "grad_factor": 1.0,
         "pooling": {"@layers": "reduce_mean.v1"},
     }
-    parser = {"@architectures": "spacy.TransitionBasedParser.v2", "state_type": "ner"}
+    parser: Dict[str, Any] = {
+        "@architectures": "spacy.TransitionBasedParser.v2",
+        "state_type": "ner",
+    }
     parser |= {"extra_state_tokens": False, "hidden_width": 64, "maxout_pieces": 2}
     parser |= {"use_upper": False, "tok2vec": listener}
     ner: Any = nlp.add_pipe("ner", config={"model": parser})
     for label in LABEL_WORDS:
         ner.add_label(label)
     nlp.initialize()
-    return _pipe_all(nlp), {}
+    return _pipe_all(nlp)
 
 
 def _window_ids(nlp: Any, pipe: Any, texts: List[str]) -> List[torch.Tensor]:
     """The word pieces of the texts in the windows in which EntLM reads them."""
-    view = pipe.label_model
-    windows = view.windows([nlp.make_doc(text) for text in texts])
-    bounds = zip(windows.starts.tolist(), windows.sizes.tolist())
-    ids = view.to_device(windows.ids)
-    return [ids[start : start + size] for start, size in bounds]
+    docs = [nlp.make_doc(text) for text in texts]
+    windows = read_windows(docs, pipe.network.pieces, pipe.layer.attrs["reading"])
+    ids = torch.from_numpy(windows.ids).to(pipe.network.device)
+    return list(ids.split(windows.sizes.tolist()))
 
 
-def _dense(job: Job) -> Tuple[Prepare, Dict[str, Any]]:
-    """The loop of the paper's authors: padded batches in the order of the texts, the
-    whole vocabulary scored at every position."""
-    nlp, pipe = _load_entlm(job)
-    network = pipe.label_model.network.eval()
-    size = int(job.method.split("_")[1])
-
-    def prepare(texts: List[str]) -> Run:
-        ids = _window_ids(nlp, pipe, texts)
-
-        @torch.no_grad()
-        def run() -> None:
-            matrices = (network.vocabulary, network.label_rows)
-            for begin in range(0, len(ids), size):
-                part = ids[begin : begin + size]
-                batch = torch.nn.utils.rnn.pad_sequence(part, True)
-                ones = [torch.ones_like(piece_ids) for piece_ids in part]
-                mask = torch.nn.utils.rnn.pad_sequence(ones, True)
-                features = network.masked_lm(batch, mask)
-                logits = [rows.scores(features) for rows in matrices]
-                torch.cat(logits, dim=-1).argmax(-1).cpu()
-
-        return run
-
-    return prepare, {}
-
-
-def _encoder(job: Job) -> Tuple[Prepare, Dict[str, Any]]:
+def _encoder(job: Job) -> Prepare:
     """The bare encoder on batches of equal length: the limit."""
     nlp, pipe = _load_entlm(job)
-    network, device = pipe.label_model.network.eval(), pipe.label_model.device
+    network, device = pipe.network.eval(), pipe.network.device
     max_pieces = CPU_BATCH_PIECES if device.type == "cpu" else BATCH_PIECES
 
     def prepare(texts: List[str]) -> Run:
@@ -343,7 +302,7 @@ def _encoder(job: Job) -> Tuple[Prepare, Dict[str, Any]]:
 
         return run
 
-    return prepare, {}
+    return prepare
 
 
 def _equal_lengths(ids: List[torch.Tensor], max_pieces: int) -> Iterator[torch.Tensor]:
@@ -356,12 +315,11 @@ def _equal_lengths(ids: List[torch.Tensor], max_pieces: int) -> Iterator[torch.T
             yield torch.stack(group[begin : begin + count])
 
 
-BUILDERS: Dict[str, Callable[[Job], Tuple[Prepare, Dict[str, Any]]]] = {
+BUILDERS: Dict[str, Callable[[Job], Prepare]] = {
     "entlm": _entlm,
     "tagger": _tagger,
     "hf": _hf,
     "spacy": _spacy,
     "onnx": _onnx,
-    "dense": _dense,
     "encoder": _encoder,
 }

@@ -10,16 +10,14 @@ from spacy.tokens import Doc
 from thinc.api import to_numpy
 
 from ..decoding.types import LabelScores
+from ..model.layer import read_words
 from ..model.precision import has_fast_bfloat16
-from ..model.types import PieceFeatures
+from ..model.types import WordFeatures
 from ..pipeline.examples import untrained_before
 from ..training.check import only_entlm
 
 # Texts that are read at once: features of all their words are held.
 GROUP = 512
-# Classes less probable than this share of the best word count as 0, which saves the
-# scoring of most words against the vocabulary.
-FLOOR = 0.02
 # Neighbours whose mean similarity is a text's density, and texts compared at once.
 N_NEIGHBOURS, BLOCK = 20, 512
 # A length that is none.
@@ -50,22 +48,19 @@ def read_signals(nlp: Language, docs: Iterable[Doc]) -> Signals:
     RAISES (ValueError): If there is no such component, or it has no weights.
     """
     pipe = only_entlm(nlp)
+    if pipe.labels:
+        pipe.begin()
     if not pipe.is_initialized:
         raise ValueError(f"[{pipe.name}] has no weights: train or initialize it first")
     doubt, expected, features = [], [], []
     for group in _groups(nlp, pipe.name, docs):
         with torch.autocast("cpu", torch.bfloat16, enabled=has_fast_bfloat16()):
-            pieces = pipe.model.predict(group)
-        scores = pipe.label_model.score(
-            pieces,
-            label_bias=pipe.label_bias(group, pieces),
-            need_probs=True,
-            probability_floor=FLOOR,
-        )
-        starts = numpy.cumsum([0, *pieces.lengths[:-1]])
+            words = read_words(pipe.layer, group)
+        scores = pipe.score_words(group, words)
+        starts = numpy.cumsum([0, *words.lengths[:-1]])
         doubt.append(_doubt(scores, starts))
-        expected.append(_sums(to_numpy(scores.probs), starts, pieces.lengths))
-        features.append(_mean_features(pieces))
+        expected.append(_sums(to_numpy(scores.probs), starts, words.lengths))
+        features.append(_mean_features(words))
     return Signals(*map(numpy.concatenate, (doubt, expected, features)))
 
 
@@ -80,7 +75,7 @@ def _groups(nlp: Language, name: str, docs: Iterable[Doc]) -> Iterator[List[Doc]
 
 def _doubt(scores: LabelScores, starts: numpy.ndarray) -> numpy.ndarray:
     classes: Any = to_numpy(scores.probs)
-    none: Any = to_numpy(scores.word_prob)
+    none: Any = to_numpy(scores.outside)
     both = numpy.concatenate([none[:, None], classes], axis=1)
     if not len(both):
         return numpy.zeros(len(scores.lengths), dtype="f")
@@ -100,13 +95,13 @@ def _sums(words: Any, starts: numpy.ndarray, lengths: List[int]) -> numpy.ndarra
     return sums
 
 
-def _mean_features(pieces: PieceFeatures) -> numpy.ndarray:
-    docs = numpy.repeat(numpy.arange(len(pieces.lengths)), pieces.lengths)
-    features = torch.as_tensor(pieces.features).float()  # an exported model's: numpy
-    index = torch.from_numpy(docs[pieces.first_words]).to(features.device)
-    sums = features.new_zeros((len(pieces.lengths), features.shape[1]))
+def _mean_features(found: WordFeatures) -> numpy.ndarray:
+    docs = numpy.repeat(numpy.arange(len(found.lengths)), found.lengths)
+    features = torch.as_tensor(found.features).float()  # an exported model's: numpy
+    index = torch.from_numpy(docs[found.words]).to(features.device)
+    sums = features.new_zeros((len(found.lengths), features.shape[1]))
     sums.index_add_(0, index, features)
-    n_read = numpy.bincount(docs[pieces.first_words], minlength=len(pieces.lengths))
+    n_read = numpy.bincount(docs[found.words], minlength=len(found.lengths))
     return sums.cpu().numpy() / numpy.maximum(n_read, 1).astype("f")[:, None]
 
 

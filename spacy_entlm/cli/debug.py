@@ -14,6 +14,7 @@ from spacy.util import load_config, registry
 from ..backbones.learn_rate import suitable_learn_rate
 from ..files.errors import DataError
 from ..files.text import check_file
+from ..model.reading import read_windows
 from ..training.check import ENTLM_FACTORY, entlm_names, training_examples
 from ._options import CONFIG, command
 from ._util import echo
@@ -68,7 +69,8 @@ def describe(nlp: Language, name: str, examples: List[Example]) -> List[str]:
             lines.append(f"    misaligned with the tokens: {misaligned[label]}")
     if unknown := sorted(set(entities) - set(pipe.labels)):
         lines.append(f"  Labels of the examples that are no class: {unknown}")
-    windows = pipe.label_model.windows([eg.predicted for eg in examples])
+    docs = [eg.predicted for eg in examples]
+    windows = read_windows(docs, pipe.network.pieces, pipe.layer.attrs["reading"])
     longest = int(windows.sizes.max(initial=0))
     counted = f"{len(windows.sizes)} for {len(examples)} texts"
     return [
@@ -81,7 +83,7 @@ def describe(nlp: Language, name: str, examples: List[Example]) -> List[str]:
 
 
 def _with_pieces(pipe: Any, word: str) -> str:
-    pieces = pipe.label_model.word_pieces(word)
+    pieces = pipe.network.word_pieces(word)
     shown = f"{word} [{' '.join(pieces) or 'not in the vocabulary'}]"
     return word if pieces == [word] else shown
 
@@ -90,7 +92,7 @@ def _learn_rate_lines(nlp: Language, pipe: Any) -> List[str]:
     training = nlp.config.interpolate()["training"]
     optimizer = registry.resolve({"optimizer": training["optimizer"]})["optimizer"]
     rate = optimizer.learn_rate
-    suits = suitable_learn_rate(pipe.label_model.backbone)
+    suits = suitable_learn_rate(pipe.backbone)
     lines = [f"  Learning rate: {rate:g}; suits the backbone: {suits:g}"]
     if not suits / FAR_OFF <= rate <= suits * FAR_OFF:
         lines.append("    far off: see configs/entlm.cfg for the schedule that fits")

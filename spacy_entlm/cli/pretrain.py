@@ -1,10 +1,10 @@
-"""The commands `pretrain` and `learn-names`: backbones that know a field's text."""
+"""The command `pretrain`: a backbone that knows a field's text."""
 
 from pathlib import Path
 from typing import List, Optional
 
-from ..backbones.names import ENTLM_MINI
-from ._options import GPU_ID, LABEL, LANG, arg, command, flag, opt
+from ..backbones.names import ENTLM_BASE
+from ._options import arg, command, flag, opt
 from ._util import echo
 
 TEXT = arg(
@@ -13,7 +13,7 @@ TEXT = arg(
     "data folder with unlabeled.*; several are one text",
 )
 OUT = arg("OUT", "Model folder")
-BACKBONE = opt(ENTLM_MINI, "Masked LM, a folder or a hub name")
+BACKBONE = opt(ENTLM_BASE, "Masked LM, a folder or a hub name")
 SEED = opt(0, "Of everything random")
 
 
@@ -62,33 +62,3 @@ def pretrain_cli(
     settings = Settings(**{**values, "lexicon": lexicon or []})
     pretraining = Pretraining(text, out, backbone, settings, echo)
     pretraining.run(resume=resume, overwrite=overwrite)
-
-
-@command("learn-names")
-def learn_names_cli(
-    lexicon: Path = arg("LEXICON", "Names with classes, in any form of `lexicon`"),
-    text: List[Path] = TEXT,
-    out: Path = OUT,
-    backbone: str = BACKBONE,
-    sentences: int = opt(10_000, "To learn from, at most; 1,000 a minute on a laptop"),
-    label: Optional[str] = LABEL,
-    lang: str = LANG,
-    seed: int = SEED,
-    gpu_id: int = GPU_ID,
-    overwrite: bool = flag("--overwrite", "Replace OUT"),
-) -> None:
-    """Let a masked LM learn to say a label word at each name of a lexicon in plain
-    text: a backbone that knows what such names look like.
-
-    \b
-    Example:
-      python -m spacy entlm learn-names names.jsonl chemistry.txt names-lm
-    """
-    given = dict(locals())  # which the function calls the same
-    from spacy.cli._util import setup_gpu
-
-    from ..training.names import learn_names
-
-    setup_gpu(given.pop("gpu_id"), silent=True)
-    # Half precision may be many times slower on a CPU.
-    learn_names(**given, mixed_precision=gpu_id >= 0, echo=echo)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Optional
 
-from ..backbones.names import ENTLM_MINI
+from ..backbones.names import ENTLM_BASE
 from ..files.file import check_output, replace_file
 from ._options import arg, command, entlm_cli, flag, group, opt
 from ._util import check_outputs, echo
@@ -16,7 +16,7 @@ report_cli = group("report", _HELP, entlm_cli)
 def label_words_cli(
     output_path: Path = arg("OUT.html", "Page to write"),
     words_path: Path = opt(..., 'Label words: {"PER": [...]}', "--words"),
-    backbone: str = opt(ENTLM_MINI, f"Masked LM: a folder, a hub name or {ENTLM_MINI}"),
+    backbone: str = opt(ENTLM_BASE, f"Masked LM: a folder, a hub name or {ENTLM_BASE}"),
     report_file: Optional[Path] = opt(
         None, "What `search` wrote; beside the words it need not be named", "--report"
     ),

@@ -8,9 +8,8 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 from spacy.cli._util import setup_gpu
 from spacy.tokens import Doc
 
-from ..backbones.errors import BackboneError
-from ..backbones.names import ENTLM_MINI
-from ..backbones.recommended import LABEL_WORDS_FILE, read_recommended
+from ..backbones.names import ENTLM_BASE
+from ..backbones.recommended import LABEL_WORDS_FILE
 from ..evaluation.label_words.report import make_report, report_path
 from ..files.errors import DataError
 from ..files.file import replace_file, write_file
@@ -18,8 +17,7 @@ from ..files.folder import check_folder
 from ..files.json_lines import dump_json
 from ..files.text import check_file
 from ..label_words import search
-from ..label_words.choice import choose_label_words, match_class_names
-from ..label_words.class_names import words_of_names
+from ..label_words.names import read_name
 from ..label_words.words import LabelWordError, LabelWords, read_label_words
 from ..scale.counts import count_with
 from ..scale.engines import RAY, Engine
@@ -53,8 +51,7 @@ def search_cli(
     annotated_path: Path = arg("ANNOTATED", "Annotated file that `convert` reads"),
     output_path: Path = arg("OUT.json", "Label words to write"),
     data: Optional[Path] = opt(None, f"Folder that may hold {LABEL_WORDS_FILE}"),
-    backbone: str = opt(ENTLM_MINI, 'Masked LM, a folder or a hub name; "" for none'),
-    own: bool = opt(True, "Take words that the backbone has of its own"),
+    backbone: str = opt(ENTLM_BASE, 'Masked LM, a folder or a hub name; "" for none'),
     method: str = opt(search.DATA_LM, _METHOD_HELP),
     top_k: int = opt(search.TOP_K, "Most words of a class"),
     threshold: float = opt(search.CONFLICT_THRESHOLD, _THRESHOLD_HELP),
@@ -73,10 +70,11 @@ def search_cli(
 ) -> None:
     """Choose label words for the classes of a text that a lexicon annotated.
 
-    They are those in the data folder's label_words.json, if there is one; else the
-    backbone's own, where it has some; else words that the text has in a class (data)
-    and that a masked LM predicts there (lm), ranked by the product (data-lm). Words
-    are counted as the backbone reads them; those of a single piece come first.
+    They are those in the data folder's label_words.json, if there is one; else words
+    that the text has in a class (data) and that a masked LM predicts there (lm), ranked
+    by the product (data-lm). Words are counted as the backbone reads them; those of a
+    single piece come first. A backbone that makes rows from names of classes needs
+    them only where a training asks for them (`start`).
 
     OUT.report.json tells how words were found. OUT.rows.safetensors holds the rows of
     the method prototype (words by data, rows from features at the words), else none.
@@ -98,8 +96,7 @@ def search_cli(
     rows_path = output_path.with_suffix(ROWS_SUFFIX)
     outputs = [output_path, report_path(output_path), rows_path]
     check_outputs(outputs, [annotated_path], overwrite)
-    its_own = backbone if own else None
-    words = None if data is None else _words_at_hand(data, annotated_path, its_own)
+    words = None if data is None else _words_at_hand(data, annotated_path)
     if words is not None:
         _write(output_path, overwrite, words)
         return
@@ -107,48 +104,25 @@ def search_cli(
     if not corpus.entities:
         raise DataError("no entity in it: annotate it first", path=annotated_path)
     setup_gpu(gpu_id, silent=True)
-    brought = _words_of(its_own)
-    wanted: LabelWords = {label: [] for label in corpus.entities}
-    own_words = match_class_names(wanted, brought)
-    # PLACE and LOCATION do not share theirs.
-    said = set(map(tuple, own_words.values()))
-    lacks_words = len(said) < len(wanted)
     reader: Any = None
-    if backbone and lacks_words:
-        from ..model.entlm import load_reader  # torch takes seconds
+    if backbone:
+        from ..model.reader import TextReader  # torch takes seconds
 
-        reader = load_reader(backbone)
+        reader = TextReader(backbone)
     count = partial(count_with, chosen, backbone) if engine == RAY else None
-    searching = (reader, docs, settings, lm_top_k, count)
-    found, report = _search(*searching) if lacks_words else ({}, {})
-    if lacks_words and not own_words:
-        _check_found(found, report)
-    searched: LabelWords = {}
-
-    def take_searched(labels: List[str]) -> LabelWords:
-        searched.update((label, found[label].words) for label in labels)
-        return searched
-
-    def name(labels: List[str]) -> LabelWords:
-        return words_of_names(labels, reader.word_pieces) if reader else {}
-
-    words = choose_label_words(wanted, brought, take_searched, name)
-    taken = {label: words[label] for label in words if label not in searched}
-    if taken:
-        end = ", which are taken" if searched else ": nothing is searched"
-        echo(f"The backbone has words of its own for {', '.join(taken)}{end}")
-    echo(*(f"  {label} {', '.join(taken[label])}" for label in taken))
+    found, report = _search(reader, docs, settings, lm_top_k, count)
+    _check_found(found, report)
+    words = {label: found[label].words for label in corpus.entities}
+    classes = {label: report[label] for label in words}
     echo(*corpus.problems())
-    if not searched:
-        _write(output_path, overwrite, words)
-        return
-    classes = {label: report[label] for label in searched}
     echo(*_lines(classes, top_k))
+    if reader is not None and reader.network.name_map is not None:
+        echo(*_lines_of_names(reader, list(words)))
     rows: Dict[str, Any] = {}
     if method == PROTOTYPE:
         from ..label_words.prototypes import find_prototypes
 
-        rows = find_prototypes(reader, docs, searched, progress=_batches)
+        rows = find_prototypes(reader, docs, words, progress=_batches)
     size = {"sentences": corpus.docs, "words": corpus.words}
     _write(
         output_path,
@@ -159,13 +133,7 @@ def search_cli(
     )
 
 
-def _words_of(backbone: Optional[str]) -> LabelWords:
-    return read_recommended(backbone).label_words if backbone else {}
-
-
-def _words_at_hand(
-    data: Path, annotated: Path, backbone: Optional[str]
-) -> Optional[LabelWords]:
+def _words_at_hand(data: Path, annotated: Path) -> Optional[LabelWords]:
     """Words of the data, or none where no text is annotated. None: search."""
     check_folder(data)
     check_file(annotated)
@@ -173,25 +141,27 @@ def _words_at_hand(
     if given.exists():
         words = read_label_words(given, tags=False)
         echo(f"Label words from {given}")
-        _tell_of_others(words, backbone)
         return words
     if annotated.stat().st_size:
         return None
-    echo("Label words will be the backbone's, or taken from the examples")
+    echo("There is no annotated text: no label words are searched")
     return {}
 
 
-def _tell_of_others(given: LabelWords, backbone: Optional[str]) -> None:
-    """Say for which classes with given words the backbone has others."""
-    try:
-        own = match_class_names(given, _words_of(backbone))
-    except BackboneError:
-        return  # which is told where it is needed
-    known = [label for label in own if given[label] and given[label] != own[label]]
-    if known:
-        names = ", ".join(known[:MAX_SHOWN]) + ", ..." * (len(known) > MAX_SHOWN)
-        own_words = f"The backbone has words of its own for {names}"
-        echo(f"{own_words}, which may find more: leave {LABEL_WORDS_FILE} out to try")
+def _lines_of_names(reader: Any, labels: List[str]) -> List[str]:
+    """The words nearest to what the classes' names say."""
+    from ..label_words.nearest import nearest_words
+
+    vocabulary = reader.vocabulary.weight.cpu().numpy()
+    lines = [
+        "By their names the classes are near to these words, and start from there:"
+    ]
+    for label in labels:
+        text = read_name(label).text
+        row = reader.network.row_of_name(text)[0].cpu().numpy()
+        near = nearest_words(row, vocabulary, reader.tokenizer, MAX_SHOWN)
+        lines.append(f"  {label} ({text}): {', '.join(each.word for each in near)}")
+    return lines
 
 
 def _search(

@@ -1,7 +1,6 @@
-"""What components on a masked LM share: predict, annotate, update, save."""
+"""What the components on a masked LM share."""
 
 import contextlib
-from functools import partial
 from pathlib import Path
 from typing import (
     Any,
@@ -24,23 +23,24 @@ from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
-from thinc.api import Optimizer
+from thinc.api import Model, Optimizer
 
-from ..backbones.names import warn_of_language
-from ..decoding.types import Bias, Decoder, DocEntities, LabelScores
+from ..backbones.names import ENTLM_BASE, warn_of_language
+from ..decoding.types import Decoder, DocEntities, LabelScores
 from ..files.errors import DataError, located
 from ..files.folder import pack_folder, read_folder, unpack_folder, write_folder
 from ..files.text import read_bytes
-from ..label_words.words import LabelWords, check_label_words, read_label_words
-from ..model.base import LabelModel, PieceModel, get_label_model
+from ..label_words.words import LabelWords, read_label_words
 from ..model.batches import doc_groups
-from ..model.types import PieceFeatures, PieceGradient
+from ..model.layer import LabelModel, find_layer, network_of, shim_of
+from ..model.types import PieceScores
 from .calibration import UNCHANGED, Calibration, read_calibration
 from .confidence import scored_group
 from .entities import set_entities
 from .examples import word_targets
 from .optimizer import suit_optimizer, warn_of_rate
 from .requirements import add_requirement
+from .settings import SETTINGS, changed_settings, restored_settings
 
 # The file of classes that there is in place of a model's, before there is one.
 ADDED_LABELS = "added_labels"
@@ -50,11 +50,12 @@ ASSIGNS = ["doc.ents", "token.ent_iob", "token.ent_type", "doc.spans"]
 SCORE_WEIGHTS = {"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None}
 # What the factories have in common.
 MODEL_CONFIG: Dict[str, Any] = {
-    "name": "entlm-mini",
+    "name": ENTLM_BASE,
     "get_spans": {"@span_getters": "spacy-transformers.doc_spans.v1"},
     "window": None,
     "stride": None,
     "max_batch_pieces": None,
+    "layers": None,
     "precision": "float32",
     "mixed_precision": False,
     "transformer_config": {},
@@ -82,7 +83,7 @@ class MaskedLMNER(TrainablePipe):
     def __init__(
         self,
         vocab: Vocab,
-        model: PieceModel,
+        model: LabelModel,
         name: str,
         *,
         decoder: Decoder,
@@ -109,6 +110,7 @@ class MaskedLMNER(TrainablePipe):
                 f"[{name}] annotate_ents is false and there is no spans_key: entities "
                 f"would go nowhere"
             )
+        self._note_settings()
         # Classes that were added before there is a network, which then has them.
         self._added: LabelWords = {}
         # Classes that were added to a trained component and have learned nothing yet.
@@ -116,27 +118,44 @@ class MaskedLMNER(TrainablePipe):
         # Since it was made or loaded.
         self._is_updated = False
 
+    def _note_settings(self) -> None:
+        """Remember what the config says."""
+        self._configured = dict(self.cfg)
+
+    def take_settings(self, other: "MaskedLMNER") -> None:
+        """Take the settings of another component, and what its config says of them."""
+        self.cfg, self._configured = dict(other.cfg), dict(other._configured)
+
     @property
-    def label_model(self) -> Any:
-        """What the component calls of its model (MaskedLMModel)."""
-        return get_label_model(self.model)
+    def layer(self) -> Model:
+        """The layer of the model that reads Docs (model/layer.py)."""
+        return find_layer(self.model)
+
+    @property
+    def network(self) -> Any:
+        """The masked LM with the rows of the classes (model/network.py).
+        RAISES (ValueError): If the component was neither initialised nor loaded."""
+        return network_of(self.layer)
+
+    @property
+    def backbone(self) -> str:
+        """Name of what a training begins with."""
+        return self.layer.attrs["backbone"]
 
     @property
     def labels(self) -> Tuple[str, ...]:
         """The classes, in the order of their scores."""
-        if not self.is_initialized:
-            return tuple(self._added)
-        return tuple(self.label_model.labels)
+        return tuple(self.network.labels if self.is_initialized else self._added)
 
     @property
     def is_initialized(self) -> bool:
         """Whether there are weights to predict with."""
-        return self.label_model.is_initialized
+        return shim_of(self.layer).network is not None
 
     @property
     def threshold(self) -> float:
-        """Entities of less confidence are dropped. It may be changed at any time, and
-        the config's is saved; None is what suits the backbone."""
+        """Entities of less confidence are dropped. It may be changed at any time; None
+        is what suits the backbone."""
         value = self.cfg["threshold"]
         return self.calibration.least if value is None else value
 
@@ -154,49 +173,54 @@ class MaskedLMNER(TrainablePipe):
 
     def predict(self, docs: Iterable[Doc]) -> List[DocEntities]:
         """Find the entities of Docs, one result each; they are not changed.
-        RAISES (ValueError): If the component was neither trained nor loaded."""
+        RAISES (ValueError): If the component has neither weights nor classes."""
         found: List[DocEntities] = []
         for group in doc_groups(docs, MOST_WORDS):
-            found += self.decoder(self.score_words(group), group)
+            found += self.decoder(self.score_docs(group), group)
         return found
 
-    def score_words(self, docs: List[Doc]) -> LabelScores:
-        """What the decoder gets to see of all words of some Docs.
+    def score_docs(self, docs: List[Doc]) -> LabelScores:
+        """What the decoder gets to see of some Docs.
+        RAISES (ValueError): If the component has neither weights nor classes."""
+        self.begin()
+        return self.model.predict(docs)
+
+    def begin(self) -> None:
+        """Make ready what predicts, where that is not done yet.
         RAISES (ValueError): If the component was neither trained nor loaded."""
-        pieces = self._read_words(docs)
-        model: LabelModel = self.label_model
-        return model.score(
-            pieces,
-            label_bias=self.label_bias(docs, pieces),
-            need_probs=self.decoder.needs_probs,
-            probability_floor=getattr(self.decoder, "probability_floor", 0.0),
-        )
-
-    def label_bias(self, docs: List[Doc], pieces: PieceFeatures) -> Bias:
-        """What is added to the scores of classes in prediction, for all words, or for
-        those that were read, as `pieces` has them."""
-        return 0.0
-
-    def _read_words(self, docs: List[Doc]) -> PieceFeatures:
         if not self.is_initialized:
             raise ValueError(Errors.E109.format(name=self.name))
-        return self.model.predict(docs)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Annotate a stream of Docs, in its order.
 
         batch_size (int): How many Docs are taken together, of long ones fewer. Windows
-            of like length are read together within them.
+            of like length are read together within them. A device of its own begins
+            with the next batch before the last one is decoded.
         YIELDS (Doc): The Docs. Of a batch that fails, the error handler gets those that
             fail alone.
         """
+        waiting: List[Tuple[List[Doc], Any]] = []
         for docs in doc_groups(stream, MOST_WORDS, batch_size):
             try:
-                self.set_annotations(docs, self.predict(docs))
-                done: Iterable[Doc] = docs
-            except Exception:
-                done = super().pipe(docs, batch_size=1)
-            yield from done
+                waiting.append((docs, self.score_docs(docs)))
+            except Exception as error:
+                waiting.append((docs, error))
+            is_apart = self.is_initialized and shim_of(self.layer).is_apart
+            if len(waiting) > is_apart:
+                yield from self._annotated(*waiting.pop(0))
+        for docs, scores in waiting:
+            yield from self._annotated(docs, scores)
+
+    def _annotated(self, docs: List[Doc], scores: Any) -> Iterable[Doc]:
+        """Docs with what was found. scores (LabelScores): Of them, or an error."""
+        try:
+            if isinstance(scores, Exception):
+                raise scores
+            self.set_annotations(docs, self.decoder(scores, docs))
+            return docs
+        except Exception:
+            return super().pipe(docs, batch_size=1)
 
     def set_annotations(
         self, docs: Iterable[Doc], entities: Iterable[DocEntities]
@@ -241,71 +265,47 @@ class MaskedLMNER(TrainablePipe):
         validate_examples(examples, f"{type(self).__name__}.update")
         if not any(len(eg.predicted) for eg in examples):
             return losses
-        docs = [eg.predicted for eg in examples]
         self.new_labels.clear()
-        return self._learn_from(docs, partial(self.get_loss, examples), sgd, losses)
+        docs = [eg.predicted for eg in examples]
+        scores, backprop = self.model.begin_update(docs)
+        loss, d_scores = self.get_loss(examples, scores)
+        backprop(d_scores)
+        if sgd not in (None, False):
+            self.finish_update(sgd)
+        losses[self.name] += loss
+        return losses
 
     def finish_update(self, sgd: Optimizer) -> None:
         """Update the parameters with the gradients that have added up."""
         if not self._is_updated:
-            warn_of_rate(self.name, sgd, self.label_model.backbone)
+            warn_of_rate(self.name, sgd, self.backbone)
         self._is_updated = True
         super().finish_update(sgd)
 
-    def _learn_from(
-        self,
-        docs: List[Doc],
-        get_loss: Callable[[PieceFeatures], Tuple[float, PieceGradient]],
-        sgd: Optional[Optimizer],
-        losses: Dict[str, float],
-    ) -> Dict[str, float]:
-        train_model: Any = self.model  # its gradient is none of its outputs' type
-        pieces, backprop = train_model.begin_update(docs)
-        loss, d_pieces = get_loss(pieces)
-        backprop(d_pieces)
-        if sgd not in (None, False):
-            self.finish_update(sgd)
-        losses[self.name] = losses.get(self.name, 0.0) + loss
-        return losses
-
     def get_loss(
-        self, examples: Iterable[Example], pieces: PieceFeatures
-    ) -> Tuple[float, PieceGradient]:
+        self, examples: Iterable[Example], scores: PieceScores
+    ) -> Tuple[float, PieceScores]:
         """Loss and gradient; nothing is changed.
 
-        pieces (PieceFeatures): From `model.begin_update`.
+        scores (PieceScores): From `model.begin_update`.
         RETURNS: Mean loss per piece, and the gradient of its sum. Words whose
             annotation is missing or misaligned carry none.
         RAISES (ValueError): If an entity's label is none of the classes.
         """
+        from ..model.objective import label_cross_entropy  # with PyTorch
+
         targets = word_targets(examples, self.labels, self.name)
-        model: LabelModel = self.label_model
-        return model.loss(pieces, targets)
+        return label_cross_entropy(scores, targets)
 
     @property
     def is_resizable(self) -> bool:
         """Whether classes may be added to a trained component, too."""
         return True
 
-    def _add_label(self, label: str, words: List[str], **rows: Any) -> int:
-        """As the `add_label` of a component. rows: Of the model's `add_labels`."""
-        if not isinstance(label, str):
-            raise ValueError(Errors.E187)
-        if label in self.labels:
-            return 0
-        new = check_label_words({label: words}, tags=False)
-        if self.is_initialized:
-            self.label_model.add_labels(new, **rows)
-            self.new_labels.add(label)
-        else:
-            self._added.update(new)
-        self._note_labels()
-        return 1
-
     @contextlib.contextmanager
     def _initializing(self, nlp: Optional[Language]) -> Iterator[None]:
         """Loads a backbone; if anything fails, the component is what it was before."""
-        shim = self.label_model.shim
+        shim = shim_of(self.layer)
         before = shim.network
         try:
             self.model.initialize()
@@ -317,8 +317,8 @@ class MaskedLMNER(TrainablePipe):
         self.new_labels.clear()
         if nlp is not None:
             add_requirement(nlp)
-            suit_optimizer(nlp, self.label_model.backbone)
-            warn_of_language(self.name, self.label_model.backbone, nlp.lang or "xx")
+            suit_optimizer(nlp, self.backbone)
+            warn_of_language(self.name, self.backbone, nlp.lang or "xx")
 
     def _note_labels(self) -> None:
         for label in self.labels:
@@ -328,15 +328,16 @@ class MaskedLMNER(TrainablePipe):
         """Save to a folder. The new files take the place of those of an earlier save
         together, when all are complete; excluded parts and other files stay.
 
-        exclude (Iterable[str]): Parts to leave out: "decoder", "calibration", "model",
-            "added_labels".
+        exclude (Iterable[str]): Parts to leave out: "cfg", "decoder", "calibration",
+            "model", "added_labels".
         """
         with write_folder(Path(path), keep=list(exclude)) as folder:
             self._write_parts(folder, exclude)
 
     def _write_parts(self, folder: Path, exclude: Iterable[str]) -> None:
         serialize: Dict[str, Callable[[Path], Any]] = {
-            "model": self.label_model.shim.to_disk,
+            SETTINGS: self._write_settings,
+            "model": shim_of(self.layer).to_disk,
             "decoder": lambda p: p.write_bytes(self.decoder.to_bytes()),
             "calibration": lambda p: p.write_bytes(self.calibration.to_bytes()),
         }
@@ -344,11 +345,16 @@ class MaskedLMNER(TrainablePipe):
             serialize[ADDED_LABELS] = lambda p: srsly.write_json(p, self._added)
         util.to_disk(folder, serialize, exclude)
 
+    def _write_settings(self, path: Path) -> None:
+        srsly.write_json(path, changed_settings(self._configured, self.cfg))
+
     def from_disk(
         self, path: Union[str, Path], *, exclude: Iterable[str] = ()
     ) -> "MaskedLMNER":
-        """Load from a folder. Settings stay what the config says."""
+        """Load from a folder. Settings are those that were saved, unless the config
+        says something else now than it did then."""
         deserialize: Dict[str, Callable[[Path], Any]] = {
+            SETTINGS: self._load_settings,
             "decoder": self._load_decoder,
             "calibration": self._load_calibration,
             "model": self._load_model,
@@ -357,6 +363,11 @@ class MaskedLMNER(TrainablePipe):
         read_folder(Path(path), lambda f: util.from_disk(f, deserialize, exclude))
         self._note_labels()
         return self
+
+    def _load_settings(self, path: Path) -> None:
+        self.cfg.update(restored_settings(path, self._configured))
+        with located(path):
+            self.threshold = self.cfg["threshold"]
 
     def _load_decoder(self, path: Path) -> None:
         with located(path):
@@ -371,9 +382,9 @@ class MaskedLMNER(TrainablePipe):
         if is_empty and not path.with_name(ADDED_LABELS).exists():
             raise DataError("the model's files are gone: save it again", path=path)
         if is_empty:
-            self.label_model.shim.set_network(None)
+            shim_of(self.layer).set_network(None)
         else:
-            self.label_model.shim.from_disk(path)
+            shim_of(self.layer).from_disk(path)
         self.new_labels.clear()
 
     def _load_added_labels(self, path: Path) -> None:
@@ -384,11 +395,11 @@ class MaskedLMNER(TrainablePipe):
         return pack_folder(lambda folder: self._write_parts(folder, exclude))
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "MaskedLMNER":
-        """Load from bytes. Settings stay what the config says, and parts that
-        `to_bytes` was to leave out stay as they are."""
+        """Load from bytes, as from a folder. Parts that `to_bytes` was to leave out
+        stay as they are."""
 
         def read(folder: Path) -> "MaskedLMNER":
-            parts = ["decoder", "calibration"]
+            parts = [SETTINGS, "decoder", "calibration"]
             if not (folder / ADDED_LABELS).exists():  # else there is no model
                 parts.append("model")
             left_out = [part for part in parts if not (folder / part).exists()]

@@ -9,7 +9,7 @@ from spacy.language import Language
 from thinc.api import Config
 
 from ..files.folder import check_output_folder, write_folder
-from ..model.base import get_label_model
+from ..model.layer import shim_of
 from ..model.onnx.entlm import ARCHITECTURE, build_onnx_entlm_v1
 from .entlm_ner import EntLMNER
 
@@ -73,15 +73,16 @@ def _exported(nlp: Language, pipe: EntLMNER, format: str) -> EntLMNER:
     if used != TRAINABLE:
         problem = f"its model is {used}, and only {TRAINABLE} can be exported"
         raise ValueError(f"[{pipe.name}] cannot be exported: {problem}")
+    if not pipe.is_initialized and pipe.labels:
+        pipe.begin()
     if not pipe.is_initialized:
         raise ValueError(f"[{pipe.name}] cannot be exported: it was not trained yet")
     from ..model.onnx.export import export_network  # with PyTorch
 
-    view = pipe.label_model
-    model = build_onnx_entlm_v1(view.config.get_spans)
-    network = export_network(view.network, view.alphabet, format)
-    get_label_model(model).shim.set_network(network)
+    model = build_onnx_entlm_v1(pipe.layer.attrs["reading"].get_spans)
+    shim_of(model).set_network(export_network(pipe.network, format))
     exported = EntLMNER(nlp.vocab, model, pipe.name, decoder=pipe.decoder)
+    exported.take_settings(pipe)
     exported.calibration = pipe.calibration
     return exported
 

@@ -16,13 +16,11 @@ from typing import (
     Union,
 )
 
-import numpy
 from spacy.language import Language
 from spacy.pipeline import SpanRuler
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..decoding.types import Bias
 from ..files.errors import DataError
 from ..files.text import check_file, find_part
 from ..lexicon.entries import clean_name
@@ -181,40 +179,3 @@ def build_lexicon_callback(path: Optional[str] = None) -> Callable[[Language], N
             add_lexicon(nlp, found)
 
     return add
-
-
-def score_bias(
-    docs: Iterable[Doc],
-    labels: Sequence[str],
-    *,
-    label_bias: float,
-    key: Optional[str],
-    weight: float,
-) -> Bias:
-    """What is added to the scores of classes: `label_bias`, and more at the words of
-    spans of a class.
-
-    key (Optional[str]): The spans' group; spans of other labels say nothing.
-    weight (float): As many times as a span has words is added at each of them: long
-        names are seldom anything else. Of several spans of a class the longest counts.
-    RETURNS: float32 (n_words, n_labels), or the `label_bias` alone where there is no
-        such span.
-    """
-    index = {label: i for i, label in enumerate(labels)}
-    places = []
-    n_words = 0
-    for doc in docs:
-        if key is not None and key in doc.spans:
-            places += [
-                (n_words + span.start, n_words + span.end, index[span.label_])
-                for span in doc.spans[key]
-                if span.label_ in index
-            ]
-        n_words += len(doc)
-    if not places or not weight:
-        return label_bias
-    n_said = numpy.zeros((n_words, len(labels)), dtype="float32")
-    for start, end, label in places:
-        said = n_said[start:end, label]
-        numpy.maximum(said, end - start, out=said)
-    return label_bias + weight * n_said

@@ -61,4 +61,4 @@ def warn_of_rate(name: str, optimizer: Any, backbone: str) -> None:
 
 
 def _is_ours(pipe: Any) -> bool:
-    return hasattr(pipe, "label_model")
+    return hasattr(pipe, "layer")

@@ -3,14 +3,12 @@
 import shutil
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, List, Tuple
+from typing import Any, Callable, List, Tuple
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from ..backbones.loading import load_masked_lm
-from ..backbones.masked_lm import MaskedLM
 from ..files.errors import DataError
 from ..files.folder import new_folder
 from ..files.json_lines import dump_json, read_json
@@ -42,13 +40,14 @@ def make_optimizer(module: torch.nn.Module) -> torch.optim.Optimizer:
 
 
 def save_checkpoint(
-    folder: Path, masked_lm: MaskedLM, optimizer: torch.optim.Optimizer, state: State
+    folder: Path, model: Any, optimizer: torch.optim.Optimizer, state: State
 ) -> None:
-    """Write a checkpoint to a folder of them, and only then remove the one before."""
+    """Write a checkpoint to a folder of them, and only then remove the one before.
+    model (Module): Has `save`, which writes its files to a folder."""
     target = folder / f"{PREFIX}{state.step:09}"
     shutil.rmtree(target, ignore_errors=True)
     with new_folder(target) as new:
-        masked_lm.save(new)
+        model.save(new)
         moments = {
             f"{number}.{name}": tensor
             for number, found in optimizer.state_dict()["state"].items()
@@ -66,17 +65,18 @@ def find_checkpoints(folder: Path) -> List[Path]:
 
 
 def load_checkpoint(
-    folder: Path, device: torch.device
-) -> Tuple[MaskedLM, torch.optim.Optimizer, State]:
+    folder: Path, device: torch.device, load: Callable[[Path], Any]
+) -> Tuple[Any, torch.optim.Optimizer, State]:
     """Read the last checkpoint in a folder; the model goes to the device.
+    load (Callable): Reads what the model's `save` wrote.
     RAISES (DataError): If there is none, or it is damaged."""
     found = find_checkpoints(folder)
     if not found:
         problem = "holds no checkpoint any more: begin again with --overwrite"
         raise DataError(problem, path=folder)
     path = found[0]
-    masked_lm = load_masked_lm(path, strict=True).to(device)
-    optimizer = make_optimizer(masked_lm)
+    model = load(path).to(device)
+    optimizer = make_optimizer(model)
     try:
         state = State(**read_json(path / STATE_FILE))
         whole = optimizer.state_dict()
@@ -88,4 +88,4 @@ def load_checkpoint(
         reason = f"{type(error).__name__}: {error}"
         problem = f"the checkpoint is damaged ({reason}): begin again with --overwrite"
         raise DataError(problem, path=path) from error
-    return masked_lm, optimizer, state
+    return model, optimizer, state

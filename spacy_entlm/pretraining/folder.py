@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any, Collection, Dict, Iterator, List, Optional
 
 from ..backbones.masked_lm import MaskedLM
-from ..backbones.recommended import LABEL_ROWS_FILE, PRETRAIN_FILE
+from ..backbones.name_map import NameMap
+from ..backbones.recommended import PRETRAIN_FILE
 from ..files.errors import DataError
 from ..files.file import lock_file, replace_file
 from ..files.folder import check_output_folder, recover_folder, write_folder
 from ..files.json_lines import dump_json, read_json
-from ..label_words.rows import Rows
-from ..model.network import save_rows
 
 UNFINISHED = ".unfinished"
 RUN_FILE = "run.json"
@@ -26,7 +25,7 @@ OURS = re.compile(
 )
 # Settings that a run that goes on may be given anew, and those that change nothing.
 CHANGEABLE = ("steps", "epochs", "minutes", "precision", "half", "few_shot_learn_rate")
-IRRELEVANT = ("device", "checkpoint_minutes")
+IRRELEVANT = ("device", "checkpoint_minutes", "workers")
 Facts = Dict[str, Any]
 
 
@@ -127,14 +126,14 @@ def check_model_folder(out: Path, *, overwrite: bool) -> None:
 
 
 def write_model(
-    masked_lm: MaskedLM, report: Facts, out: Path, rows: Optional[Rows] = None
+    masked_lm: MaskedLM, report: Facts, out: Path, name_map: Optional[NameMap] = None
 ) -> None:
-    """Write a model folder with its report as pretrain.json, and the rows of the
-    classes that this brings words for."""
+    """Write a model folder with its report as pretrain.json, and the map from names of
+    classes to rows, if there is one."""
     with write_folder(out.absolute()) as new:
         masked_lm.save(new)
-        if rows is not None:
-            save_rows(new / LABEL_ROWS_FILE, rows)
+        if name_map is not None:
+            name_map.save(new)
         (new / PRETRAIN_FILE).write_bytes(dump_json(report))
 
 

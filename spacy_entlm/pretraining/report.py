@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterable, List
 
 from ..about import __version__
 from ..backbones.names import resolve_backbone
-from ..backbones.recommended import LABEL_WORDS_KEY, LEARN_RATE_KEY, read_recommended
+from ..backbones.recommended import LEARN_RATE_KEY, recommended_rate
 from ..files.text import check_file
 
 LIBRARIES = ("torch", "transformers", "tokenizers", "numpy")
@@ -49,9 +49,8 @@ def describe_backbone(backbone: str) -> Dict[str, Any]:
 def recommendations(backbone: str) -> Dict[str, Any]:
     """What a backbone recommends for few-shot training, for pretrain.json.
     RAISES (ValueError): If what it says is broken."""
-    found = read_recommended(backbone)
-    facts = {LEARN_RATE_KEY: found.learn_rate, LABEL_WORDS_KEY: found.label_words}
-    return {key: value for key, value in facts.items() if value}
+    rate = recommended_rate(backbone)
+    return {} if rate is None else {LEARN_RATE_KEY: rate}
 
 
 def versions() -> Dict[str, str]:

@@ -11,11 +11,11 @@ from tqdm import tqdm
 
 from ..backbones.loading import load_masked_lm
 from ..backbones.masked_lm import MaskedLM
-from ..backbones.names import ENTLM_MINI, resolve_backbone
-from ..backbones.recommended import LEARN_RATE_KEY, read_recommended
+from ..backbones.name_map import NameMap
+from ..backbones.names import ENTLM_BASE, resolve_backbone
+from ..backbones.recommended import LEARN_RATE_KEY
 from ..corpus.texts import read_texts
 from ..files.errors import DataError
-from ..model.network import read_learned_rows
 from .added_words import add_words
 from .batches import PackedSequences
 from .checkpoint import State, load_checkpoint, make_optimizer, save_checkpoint
@@ -48,7 +48,7 @@ class Pretraining:
 
     text: List[Path]
     out: Path
-    backbone: str = ENTLM_MINI
+    backbone: str = ENTLM_BASE
     settings: Settings = field(default_factory=Settings)
     echo: Callable[[str], None] = print
 
@@ -118,7 +118,9 @@ class Pretraining:
         self, folder: RunFolder, noted: Facts, pieces: Optional[Pieces]
     ) -> Facts:
         """Train to the end, and write the model. RETURNS: its report."""
-        masked_lm, optimizer, state = load_checkpoint(folder.path, self._device)
+        masked_lm, optimizer, state = load_checkpoint(
+            folder.path, self._device, partial(load_masked_lm, strict=True)
+        )
         pieces = pieces or self._split(masked_lm)
         report = {**noted, "settings": self.settings.model_dump()}
         if self.settings.steps != 0:
@@ -142,9 +144,9 @@ class Pretraining:
         }
         if self.settings.few_shot_learn_rate is not None:
             report[LEARN_RATE_KEY] = self.settings.few_shot_learn_rate
-        brought = read_recommended(self.backbone)
-        rows = read_learned_rows(brought, masked_lm.width)
-        write_model(masked_lm, report, self.out, rows)
+        # The hidden states have changed little: names are read as before.
+        name_map = NameMap.of_backbone(self.backbone, masked_lm.width)
+        write_model(masked_lm, report, self.out, name_map)
         return report
 
     def _update(

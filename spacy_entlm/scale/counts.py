@@ -16,7 +16,7 @@ from .engines import Engine
 class ChunkCounter:
     """Counts what a masked LM predicts, which it loads at the first part.
 
-    backbone (str): As for `load_reader`. gpu_id (int): The GPU, -1 for the CPU.
+    backbone (str): As for `TextReader`. gpu_id (int): The GPU, -1 for the CPU.
     """
 
     backbone: str
@@ -28,13 +28,13 @@ class ChunkCounter:
         """Count in Docs. item: "docs", a DocBin's bytes; "labels".
         RETURNS (List[Any]): Pairs of a prediction and its count."""
         from ..label_words.lm_counts import count_chunk
-        from ..model.entlm import load_reader
+        from ..model.reader import TextReader
 
         reader: Any = self._reader
         if reader is None:
             if self.gpu_id >= 0:
                 spacy.require_gpu(self.gpu_id)
-            self._reader = reader = load_reader(self.backbone)
+            self._reader = reader = TextReader(self.backbone)
         vocab = spacy.blank("xx").vocab
         docs = list(DocBin().from_bytes(item["docs"]).get_docs(vocab))
         tally = count_chunk(reader, docs, item["labels"], self.top_k)

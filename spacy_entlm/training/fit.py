@@ -10,7 +10,6 @@ from spacy.util import minibatch
 from tqdm import tqdm
 
 from ..backbones.learn_rate import suitable_learn_rate, suitable_start_pull
-from ..label_words.words import LabelWords
 from .check import annotating_names
 from .optimizer import build_adam
 from .schedule import MAX_UPDATES, MIN_PASSES, MIN_UPDATES, StepsToZero
@@ -38,7 +37,6 @@ class FitSettings(NamedTuple):
 def few_shot_settings(
     n_examples: int,
     backbone: str,
-    label_words: Optional[LabelWords] = None,
     *,
     epochs: Optional[int] = None,
     batch_size: int = 4,
@@ -52,7 +50,6 @@ def few_shot_settings(
     n_examples (int): For the epochs: 20, more where these make fewer than 60 updates,
         fewer, but at least 5, where they make more than 240.
     backbone (str): For the learning rate and `start_pull`, which suit it.
-    label_words (Optional[Dict[str, List[str]]]): Of the classes, for `start_pull`.
     going_on (bool): Whether a trained component goes on: then epochs are at most 20,
         and the learning rate is half of that.
     """
@@ -63,7 +60,7 @@ def few_shot_settings(
         epochs = max(epochs, enough)
     if learn_rate is None:
         learn_rate = suitable_learn_rate(backbone) * (0.5 if going_on else 1.0)
-    start_pull = suitable_start_pull(backbone, label_words)
+    start_pull = suitable_start_pull(backbone)
     return FitSettings(epochs, batch_size, learn_rate, seed, start_pull, callback)
 
 

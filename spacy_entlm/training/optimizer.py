@@ -1,7 +1,6 @@
 """`spacy-entlm.Adam.v1`: Thinc's optimizer, with PyTorch's fused step on a CPU."""
 
 from collections import defaultdict
-from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
 import numpy
@@ -9,7 +8,6 @@ from thinc.api import NumpyOps, Optimizer
 from thinc.types import FloatsXd
 
 from ..backbones.learn_rate import suitable_start_pull
-from ..label_words.words import read_label_words
 
 Key = Tuple[int, str]
 
@@ -135,7 +133,6 @@ def build_adam(
     use_averages: bool = False,
     start_pull: Optional[float] = None,
     backbone: Optional[str] = None,
-    label_words: Optional[str] = None,
 ) -> Optimizer:
     """Adam with the arguments of Thinc's `Adam.v1`, numbers or schedules. The defaults
     are the paper's: neither weight decay nor averages, and no clipping of single
@@ -148,14 +145,9 @@ def build_adam(
         at all; None: what suits the backbone. The schedule of the learning rate has to
         be `spacy-entlm.decay_to_zero.v1`, which knows n.
     backbone (Optional[str]): The masked LM, as the component's setting `name`.
-    label_words (Optional[str]): File of the label words of all classes, for a
-        `start_pull` that suits them. It need not be there: then it is not known which.
     """
     settings = {**locals()}
-    del settings["backbone"], settings["label_words"]
+    del settings["backbone"]
     if start_pull is None:
-        words = None
-        if label_words and Path(label_words).is_file():
-            words = read_label_words(label_words, tags=False)
-        settings["start_pull"] = suitable_start_pull(backbone, words)
+        settings["start_pull"] = suitable_start_pull(backbone)
     return FusedAdam(**settings)

@@ -93,15 +93,13 @@ def train(
         known = []
     before = {name: deepcopy(_network(nlp, name)) for name in known}
     first: Any = nlp.get_pipe(names[0])
-    backbone = first.label_model.backbone
-    are_entlm = names == entlm_names(nlp)  # a peer has no label of the backbone's
+    backbone = first.backbone
     if texts is not None:
-        adapt_network(only_entlm(nlp).label_model.network, texts, seed)
+        adapt_network(only_entlm(nlp).network, texts, seed)
         fix_random_seed(seed)
     settings = few_shot_settings(
         len(data),
         backbone,
-        first.label_model.label_words if are_entlm and not known else None,
         epochs=epochs,
         batch_size=batch_size,
         learn_rate=learn_rate,
@@ -109,7 +107,7 @@ def train(
         callback=callback,
         going_on=bool(known) and not grown,
     )
-    if not are_entlm:
+    if names != entlm_names(nlp):  # a peer has no label that began from a name
         settings = settings._replace(start_pull=0.0)
     starts = {}
     if trainings > 1:
@@ -145,7 +143,7 @@ def _check_settings(
 
 def _network(nlp: Language, name: str) -> Any:
     pipe: Any = nlp.get_pipe(name)
-    return pipe.label_model.network
+    return pipe.network
 
 
 def _prepare(

@@ -10,7 +10,7 @@ from spacy.language import Language
 from spacy.training import Example
 from thinc.api import fix_random_seed
 
-from ..backbones.recommended import read_recommended
+from ..model.layer import shim_of
 from .adaptation import adapt_network
 from .check import only_entlm
 from .fit import FitSettings, few_shot_settings, fit
@@ -39,16 +39,11 @@ def average_trained(
         cannot.
     """
     pipe = only_entlm(nlp)
-    view = pipe.label_model
     settings = few_shot_settings(
-        len(examples),
-        view.backbone,
-        view.label_words,
-        learn_rate=learn_rate,
-        seed=seed,
+        len(examples), pipe.backbone, learn_rate=learn_rate, seed=seed
     )
     start = untrained_network(pipe, label_rows)
-    network = pipe.label_model.network
+    network = pipe.network
     before = deepcopy(network)
     try:
         if texts is not None:
@@ -77,7 +72,7 @@ def train_again(
     starts (Dict[str, Module]): Their networks as they were before it.
     trainings (int): How many, with the one that they had.
     """
-    networks = {name: _pipe(nlp, name).label_model.network for name in starts}
+    networks = {name: _pipe(nlp, name).network for name in starts}
     first = {name: deepcopy(network) for name, network in networks.items()}
     means = {name: deepcopy(network) for name, network in networks.items()}
     try:
@@ -102,15 +97,12 @@ def untrained_network(pipe: Any, label_rows: Optional[Path] = None) -> torch.nn.
     the rows of its label words, or those of a file.
     RAISES (BackboneError): If the backbone cannot be loaded. (DataError): If the rows
         cannot."""
-    view, words = pipe.label_model, pipe.label_data
-    trained = view.network
+    shim, trained = shim_of(pipe.layer), pipe.network
     try:
-        view.load_backbone()
-        learned = read_recommended(view.backbone)
-        view.add_labels(words, learned=learned, label_rows=label_rows)
-        return view.network
+        pipe.begin_again(label_rows)
+        return pipe.network
     finally:
-        view.shim.set_network(trained)
+        shim.set_network(trained)
 
 
 def _pipe(nlp: Language, name: str) -> Any:

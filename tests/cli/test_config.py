@@ -18,7 +18,6 @@ CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 def test_entlm_config_is_filled(tmp_path):
     _, filled = fill_config(tmp_path / "filled.cfg", CONFIGS / "entlm.cfg")
     shipped = Config().from_disk(CONFIGS / "entlm.cfg", interpolate=False)
-    assert filled["nlp"].pop("tokenizer") == {"@tokenizers": "spacy.Tokenizer.v1"}
     assert filled == shipped
 
 
@@ -38,17 +37,12 @@ def test_settings_are_those_of_the_paper():
     assert training["optimizer"]["L2"] == training["optimizer"]["grad_clip"] == 0
 
 
-def test_short_config_becomes_the_same_component_but_for_the_decoder(tmp_path):
+def test_short_config_becomes_the_same_component_but_for_the_files(tmp_path):
     _, filled = fill_config(tmp_path / "filled.cfg", CONFIGS / "base.cfg")
     shipped = Config().from_disk(CONFIGS / "entlm.cfg")
     ours, theirs = filled["components"]["entlm_ner"], shipped["components"]["entlm_ner"]
-    assert ours.pop("decoder") == {"@misc": "spacy-entlm.io_decoder.v1"}
-    assert theirs.pop("decoder") == {
-        "@misc": "spacy-entlm.viterbi_decoder.v1",
-        "tau": None,
-        "transitions": None,
-        "require": False,
-    }
+    assert ours["decoder"].pop("require") is True
+    assert theirs["decoder"].pop("require") is False
     assert ours == theirs
 
 

@@ -104,10 +104,13 @@ def test_run_that_was_ended_goes_on_to_the_same_file(
     assert result.exit_code == 1
     assert "go on with --resume" in result.output
     n_texts = []
-    pipe = EntLMNER.predict
-    monkeypatch.setattr(
-        EntLMNER, "predict", lambda self, d: (n_texts.append(len(d)), pipe(self, d))[1]
-    )
+    score_docs = EntLMNER.score_docs
+
+    def count(self, docs):
+        n_texts.append(len(docs))
+        return score_docs(self, docs)
+
+    monkeypatch.setattr(EntLMNER, "score_docs", count)
     result = predict("in.txt", "out.jsonl", "--resume")
     assert result.exit_code == 0
     n_found = sum(len(json.loads(line)["spans"]) for line in lines[n_whole:3])
@@ -120,15 +123,15 @@ def test_run_that_was_ended_goes_on_to_the_same_file(
 
 
 def test_a_run_that_is_interrupted_tells_how_it_goes_on(predict, monkeypatch):
-    pipe, n_calls = EntLMNER.predict, []
+    score_docs, n_calls = EntLMNER.score_docs, []
 
     def interrupted(self, docs):
         n_calls.append(1)
         if len(n_calls) > 2:
             raise KeyboardInterrupt
-        return pipe(self, docs)
+        return score_docs(self, docs)
 
-    monkeypatch.setattr(EntLMNER, "predict", interrupted)
+    monkeypatch.setattr(EntLMNER, "score_docs", interrupted)
     result = predict("in.txt", "out.jsonl", "--batch-size", "1")
     assert result.exit_code
     assert (

@@ -9,7 +9,6 @@ import transformers
 from typer.testing import CliRunner
 
 from spacy_entlm.backbones.names import resolve_backbone
-from spacy_entlm.backbones.recommended import Recommended, read_recommended
 from spacy_entlm.cli import entlm_cli
 from spacy_entlm.pretraining import run
 
@@ -97,30 +96,20 @@ def test_second_run_is_refused_replaced_or_has_nothing_to_do(pretrain):
 
 
 def test_shipped_backbone_is_the_default(pretrain, bert, monkeypatch):
-    backbones = []
+    backbones, shipped = [], resolve_backbone("entlm-base")
     load = run.load_masked_lm
-    monkeypatch.setattr(
-        run, "load_masked_lm", lambda name: backbones.append(name) or load(bert)
-    )
-    # Its rows do not fit the small one that stands in for it.
-    monkeypatch.setattr(run, "read_recommended", lambda name: Recommended())
+
+    def load_small(name, **settings):
+        backbones.append(name)
+        return load(bert if name == shipped else name, **settings)
+
+    monkeypatch.setattr(run, "load_masked_lm", load_small)
+    # Its map of names does not fit the small one that stands in for it.
+    monkeypatch.setattr(run.NameMap, "of_backbone", lambda name, width: None)
     result = pretrain("text.txt", "out", *SMALL, backbone=None)
     assert result.exit_code == 0, result.stderr
-    assert backbones == [resolve_backbone("entlm-mini")]
-    assert report()["backbone"] == "entlm-mini"
-
-
-def test_names_are_learned(bert):
-    Path("names.jsonl").write_text('{"name": "Anna", "label": "PER"}\n')
-    args = ["names.jsonl", "text.txt", "out", "--backbone", bert, "--sentences", 8]
-    line = list(map(str, ["learn-names", *args]))
-    result = CliRunner().invoke(entlm_cli, line)
-    assert result.exit_code == 0, result.stderr
-    lines = result.stdout.splitlines()
-    assert (lines[0], lines[-1]) == ("8 names in 8 sentences", "Wrote out")
-    assert read_recommended("out").label_words == {"PER": ["anna"]}
-    again = CliRunner().invoke(entlm_cli, line)
-    assert (again.exit_code, "--overwrite" in again.stderr) == (1, True)
+    assert backbones[0] == shipped
+    assert report()["backbone"] == "entlm-base"
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def test_page_needs_nothing_from_a_network(report):
 
 def test_the_package_brings_a_backbone(report):
     assert report(backbone=None).exit_code == 0
-    assert ["backbone of this page", "entlm-mini"] in read_page().tables[0]
+    assert ["backbone of this page", "entlm-base"] in read_page().tables[0]
 
 
 def test_a_page_is_replaced_only_where_that_is_asked_for(report):

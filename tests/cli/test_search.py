@@ -1,7 +1,6 @@
 """The command `search`."""
 
 import json
-import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from safetensors.torch import load_file
 from spacy.tokens import DocBin
 from typer.testing import CliRunner
 
-from spacy_entlm.backbones.recommended import read_recommended
 from spacy_entlm.cli import entlm_cli
 
 TEXT = """\
@@ -226,66 +224,11 @@ def test_help_shows_an_example(search):
     assert "python -m spacy entlm search annotated.jsonl" in search("--help").stdout
 
 
-OWN = {"PER": ["anna", "john"], "LOC": ["china", "paris"], "ORG": ["bbc"]}
-
-
-@pytest.fixture
-def lm(bert, tmp_path):
-    """A backbone with label words of its own."""
-    shutil.copytree(bert, tmp_path / "lm")
-    (tmp_path / "lm" / "pretrain.json").write_text(json.dumps({"label_words": OWN}))
-    return tmp_path / "lm"
-
-
-def write_text(*labels, names=("Mary", "Rome")):
-    """An annotated file in which classes have names."""
-    blocks = [f"{name} B-{label}\nleft O\n" for label in labels for name in names]
+def write_text(**names):
+    """An annotated file in which each class has a name."""
+    blocks = [f"{name} B-{label}\nleft O\n" for label, name in names.items()]
     Path("text.conll").write_text("\n".join(blocks))
     return "text.conll"
-
-
-def test_nothing_is_searched_where_the_backbone_has_words_for_all(search, lm):
-    for old in ("out.report.json", "out.rows.safetensors"):
-        Path(old).write_text("old")
-    result = search("--backbone", lm, source=write_text("LOC", "Person"))
-    assert result.exit_code == 0, result.stderr
-    # Classes by their names in the text, in the order in which they appear there.
-    assert list(read().items()) == [("LOC", OWN["LOC"]), ("Person", OWN["PER"])]
-    assert result.stdout.splitlines() == [
-        "The backbone has words of its own for LOC, Person: nothing is searched",
-        "  LOC china, paris",
-        "  Person anna, john",
-        "Wrote out.json",
-    ]
-    # The config names a file of rows, and no report of another search is left.
-    assert load_file("out.rows.safetensors") == {}
-    assert not Path("out.report.json").exists()
-
-
-def test_the_second_of_two_names_of_one_class_gets_other_words(search, lm):
-    text = "text.conll"
-    Path(text).write_text("Mary B-Person\n\nRome B-people\n")
-    result = search("--backbone", lm, source=text)
-    assert result.exit_code == 0, result.stderr
-    assert read() == {"Person": OWN["PER"], "people": ["rome"]}
-
-
-def test_words_of_a_class_that_it_lacks_are_searched(search, lm):
-    text = "text.conll"
-    Path(text).write_text("John B-PER\n\nMary B-GENE\n")
-    result = search("--backbone", lm, source=text)
-    assert result.exit_code == 0, result.stderr
-    assert list(read().items()) == [("PER", OWN["PER"]), ("GENE", ["mary"])]
-    assert "words of its own for PER, which are taken" in result.stdout
-    assert list(read("out.report.json")["classes"]) == ["GENE"]
-    assert search("--backbone", lm, "--no-own", source=text).exit_code == 0
-    assert read() == {"PER": ["john"], "GENE": ["mary"]}
-
-
-def test_a_class_whose_words_stand_for_another_is_searched_too(search, lm):
-    Path("text.conll").write_text("Paris B-GPE\n\nRome B-LOC\n\nJohn B-PER\n")
-    search("--backbone", lm, "--method", "data", source="text.conll")
-    assert read() == {"GPE": ["paris"], "LOC": ["rome"], "PER": OWN["PER"]}
 
 
 def test_classes_may_be_called_like_tags(search):
@@ -294,76 +237,89 @@ def test_classes_may_be_called_like_tags(search):
     assert read() == {"B-CELL": ["cd"], "I-BAND": ["stripe"]}
 
 
-def test_rows_are_those_of_searched_classes_and_do_not_stay(search, lm):
-    Path("text.conll").write_text("Mary B-PER\nleft O\n\nRome B-GENE\n")
-    options = ("--backbone", lm, "--method")
-    assert search(*options, "prototype", source="text.conll").exit_code == 0
-    assert list(load_file("out.rows.safetensors")) == ["GENE"]
-    assert search(*options, "data", source="text.conll").exit_code == 0
+def test_rows_do_not_stay(search, bert):
+    options = ("--backbone", bert, "--method")
+    source = write_text(PER="Mary")
+    assert search(*options, "prototype", source=source).exit_code == 0
+    assert list(load_file("out.rows.safetensors")) == ["PER"]
+    assert search(*options, "data", source=source).exit_code == 0
     assert load_file("out.rows.safetensors") == {}
 
 
-def test_given_words_are_taken(search, lm):
+def test_given_words_are_taken(search, bert):
     Path("data").mkdir()
+    for old in ("out.report.json", "out.rows.safetensors"):
+        Path(old).write_text("old")
     Path("data/label_words.json").write_text('{"PER": ["mary"], "X": []}')
-    result = search("--backbone", lm, "--data", "data")
+    result = search("--backbone", bert, "--data", "data")
     assert read() == {"PER": ["mary"], "X": []}
-    assert "Label words from data/label_words.json" in result.stdout
-    assert "words of its own for PER, which may find more" in result.stdout
-    result = search("--backbone", lm, "--data", "data", "--no-own")
-    assert read() == {"PER": ["mary"], "X": []}
-    assert "words of its own" not in result.stdout
-    Path("data/label_words.json").write_text('{"PER": [], "X": ["x"]}')
-    result = search("--data", "data", "--backbone", lm)
-    assert "words of its own" not in result.stdout
+    assert result.stdout.splitlines() == [
+        "Label words from data/label_words.json",
+        "Wrote out.json",
+    ]
+    # The config names a file of rows, and no report of another search is left.
+    assert load_file("out.rows.safetensors") == {}
+    assert not Path("out.report.json").exists()
+    # Nothing is asked of the backbone.
     result = search("--data", "data", "--backbone", "in.conll")
     assert result.exit_code == 0
     Path("data/label_words.json").write_text('{"B-CELL": ["lymphocyte"]}')
-    search(
-        "--backbone", lm, "--data", "data"
-    )  # examples tell whether that is a class or a tag
+    # Examples tell whether that is a class or a tag.
+    search("--backbone", bert, "--data", "data")
     assert read() == {"B-CELL": ["lymphocyte"]}
     Path("data/label_words.json").write_text("{")
-    result = search("--backbone", lm, "--data", "data")
+    result = search("--backbone", bert, "--data", "data")
     assert result.exit_code == 1
     assert "label_words.json: broken JSON" in result.stderr
 
 
-def test_without_annotated_text_there_are_no_words(search, lm):
+def test_without_annotated_text_there_are_no_words(search, bert):
     Path("data").mkdir()
     Path("empty.spacy").write_bytes(b"")
-    result = search("--data", "data", "--backbone", lm, source="empty.spacy")
+    result = search("--data", "data", "--backbone", bert, source="empty.spacy")
     assert result.exit_code == 0, result.stderr
-    assert "Label words will be the backbone's, or taken from the" in result.stdout
+    assert "There is no annotated text: no label words are searched" in result.stdout
     assert read() == {}
     assert load_file("out.rows.safetensors") == {}
     result = search("--method", "data", source="empty.spacy")
     assert "the file is empty" in result.stderr
 
 
+def test_words_near_to_the_names_of_classes_are_shown(search, bert, naming):
+    """Where the backbone makes rows from them; what is searched is the same."""
+    source, method = write_text(LOC="Rome", C1="Mary"), ("--method", "data")
+    plain = search(*method, "--backbone", bert, source=source)
+    words = read()
+    assert "By their names" not in plain.stdout
+    named = search(*method, "--backbone", naming, source=source)
+    assert read() == words
+    assert words == {"LOC": ["rome"], "C1": ["mary"]}
+    lines = named.stdout.splitlines()
+    at = lines.index(
+        "By their names the classes are near to these words, and start from there:"
+    )
+    for line, name in zip(lines[at + 1 : at + 3], ("LOC (location)", "C1 (c1)")):
+        shown, near = line.split(": ")
+        assert shown == f"  {name}"
+        assert len(near.split(", ")) == 5
+    assert lines[at + 3 :] == ["Wrote out.json"]
+
+
+@pytest.mark.slow
 def test_a_bare_search_finds_what_the_project_finds(search):
     """The same backbone and the same settings by default."""
-    write_text("PER", "LOC")
+    write_text(PER="Mary", LOC="Rome")
     Path("data").mkdir()
     for out, options in (("a.json", []), ("b.json", ["--data", "data"])):
         command = ["search", "text.conll", out, *options]
         assert CliRunner().invoke(entlm_cli, command).exit_code == 0
     assert read("a.json") == read("b.json")
-    own = read_recommended("entlm-mini").label_words
-    assert read("a.json") == {label: own[label] for label in ("PER", "LOC")}
     defaults = {o.name: o.default for o in entlm_cli_command("search").params}
-    assert (defaults["backbone"], defaults["smoothing"]) == ("entlm-mini", True)
+    assert (defaults["backbone"], defaults["smoothing"]) == ("entlm-base", True)
 
 
 def entlm_cli_command(name):
     return typer.main.get_command(entlm_cli).commands[name]
-
-
-def test_what_a_backbone_brings_may_be_broken(search, lm):
-    (lm / "pretrain.json").write_text("{")
-    result = search("--backbone", lm)
-    (line,) = result.stderr.splitlines()
-    assert "pretrain.json: broken JSON" in line
 
 
 @pytest.mark.parametrize("old", ["out.json", "out.report.json", "out.rows.safetensors"])
@@ -390,11 +346,3 @@ def test_prototypes_are_rows_beside_words_by_data(search, bert):
     result = search("--method", "prototype")
     assert result.exit_code == 1
     assert "needs --backbone" in result.stderr
-
-
-def test_of_two_names_of_one_class_the_other_is_left_to_the_component(search, lm):
-    """Where the text has no word for one of them alone."""
-    source = write_text("place", "LOC", names=["Rome"])
-    result = search("--backbone", lm, "--method", "data", source=source)
-    assert result.exit_code == 0, result.stderr
-    assert read() == {"LOC": OWN["LOC"], "place": []}

@@ -14,6 +14,7 @@ from spacy.training import Example
 from thinc.api import Adam, Model, with_debug
 
 from spacy_entlm.files.folder import LIST_FILE
+from spacy_entlm.model.layer import shim_of
 
 from .conftest import OTHER_LANGUAGE
 
@@ -27,12 +28,12 @@ def examples_of(nlp, annotated):
 def weights_of(pipe):
     return {
         name: parameter.detach().clone()
-        for name, parameter in pipe.label_model.network.named_parameters()
+        for name, parameter in pipe.network.named_parameters()
     }
 
 
 def gradients_of(pipe):
-    parameters = pipe.label_model.network.named_parameters()
+    parameters = pipe.network.named_parameters()
     return {n: p.grad.clone() for n, p in parameters if p.grad is not None}
 
 
@@ -44,14 +45,14 @@ def same(one, other, **tolerance):
 
 def break_on(pipe, word):
     """Let the component fail at Docs that hold a word."""
-    get_spans = pipe.label_model.config.get_spans
+    get_spans = pipe.layer.attrs["reading"].get_spans
 
     def fail(docs):
         if any(word in doc.text for doc in docs):
             raise RuntimeError(f"cannot read {word}")
         return get_spans(docs)
 
-    pipe.label_model.config.get_spans = fail
+    pipe.layer.attrs["reading"].get_spans = fail
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 128])
@@ -298,8 +299,9 @@ def test_prediction_is_by_the_newest_weights(nlp, pipe, factory, annotated, blan
     pipe.finish_update(Adam(0.01, use_averages=False, L2=0.0, grad_clip=0.0))
     fresh = blank(factory).from_bytes(nlp.to_bytes())
     text = annotated[1][0]
-    scores = [each.get_pipe(factory).score_words([each(text)]) for each in (nlp, fresh)]
-    assert numpy.allclose(scores[0].confidence, scores[1].confidence, atol=1e-5)
+    pipes = [(each(text), each.get_pipe(factory)) for each in (nlp, fresh)]
+    ours, theirs = (its.model.predict([doc]) for doc, its in pipes)
+    assert numpy.allclose(ours.probs, theirs.probs, atol=1e-5)
 
 
 def test_averaged_parameters_take_the_place_of_the_last_ones(nlp, pipe, annotated):
@@ -310,7 +312,7 @@ def test_averaged_parameters_take_the_place_of_the_last_ones(nlp, pipe, annotate
     with nlp.use_params(optimizer.averages):
         assert not same(weights_of(pipe), last)
         name = next(iter(last))
-        average = optimizer.averages[(pipe.label_model.shim.id, name)]
+        average = optimizer.averages[(shim_of(pipe.layer).id, name)]
         assert numpy.allclose(weights_of(pipe)[name].numpy(), average)
     assert same(weights_of(pipe), last)
 

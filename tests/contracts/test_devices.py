@@ -10,10 +10,12 @@ from spacy.tokens import Span
 from spacy.training import Example
 from thinc.api import PyTorchGradScaler
 
-from spacy_entlm.decoding import chains, viterbi
+from spacy_entlm.decoding import chains, io, viterbi
 from spacy_entlm.files import tensors
-from spacy_entlm.model import entlm, label_scores, pytorch, shim
-from spacy_entlm.model.objective import sample_vocabulary
+from spacy_entlm.model import layer, network, objective, shim
+from spacy_entlm.model.layer import read_pieces, shim_of
+from spacy_entlm.model.network import EntLMNetwork
+from spacy_entlm.model.objective import distillation_loss
 from spacy_entlm.pipeline.decoders import build_io_decoder, build_viterbi_decoder
 
 from . import devices
@@ -29,21 +31,14 @@ def on_device(saved, factory, monkeypatch):
     nlp = spacy.load(saved, config={key: plain})
     pipe = nlp.get_pipe(factory)
     monkeypatch.setitem(sys.modules, "cupy", DeviceModule())
-    for module in (pytorch, shim):
+    for module in (layer, shim):
         monkeypatch.setattr(module, "torch2xp", devices.to_array)
-    for module in (chains, viterbi):
+    for module in (layer, io, chains, viterbi):
         monkeypatch.setattr(module, "get_array_module", devices.get_array_module)
-    # What depends on numbers: the loss as a float, and how many rows are left.
-    for module in (entlm, pytorch):
-        monkeypatch.setattr(module, "mean_loss", lambda loss, gradient: 1.0)
-    monkeypatch.setattr(
-        label_scores,
-        "rows_where",
-        lambda mask: torch.arange(len(mask), device=mask.device),
-    )
+    # What depends on numbers: the loss as a float.
+    monkeypatch.setattr(objective, "_mean", lambda loss, n: 1.0)
     with fake_mode():
-        move(pipe.label_model.network)
-        pipe.label_model.shim._choose_sparse_embeddings()  # as when Thinc moves it
+        move(pipe.network)
         yield nlp
 
 
@@ -66,7 +61,7 @@ def test_training_stays_on_the_device(on_device, factory, annotated):
     nlp, pipe = on_device, on_device.get_pipe(factory)
     examples = [Example.from_dict(nlp.make_doc(t), gold) for t, gold in annotated]
     nlp.update(examples, sgd=False)
-    parameters = dict(pipe.label_model.network.named_parameters())
+    parameters = dict(pipe.network.named_parameters())
     trained = {name for name, p in parameters.items() if p.grad is not None}
     assert trained
     assert {parameters[name].grad.device for name in trained} == {DEVICE}
@@ -86,23 +81,25 @@ def test_training_stays_on_the_device(on_device, factory, annotated):
 
 
 @pytest.mark.parametrize("factory", ["entlm_ner"], indirect=True)
-def test_a_vocabulary_is_sampled_on_the_device(on_device, factory, annotated):
-    nlp, network = on_device, on_device.get_pipe(factory).label_model.network
-    network.train_vocabulary(False)
-    sampled = []
+def test_a_vocabulary_is_sampled_on_the_device(
+    on_device, factory, annotated, monkeypatch
+):
+    nlp, ours = on_device, on_device.get_pipe(factory).network
+    ours.train_vocabulary(False)
+    monkeypatch.setattr(network, "N_SAMPLED", 5)
+    rivals, seen = EntLMNetwork.rivals, []
 
-    def few(vocabulary, own):
-        rows, own = sample_vocabulary(vocabulary, own, 5)
-        sampled.append((rows.weight.device, len(rows) < len(vocabulary)))
-        return rows, own
+    def note(self, *args):
+        rows, own, ids = rivals(self, *args)
+        seen.append((rows.weight.device, own.device, len(ids) < len(self.vocabulary)))
+        return rows, own, ids
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(entlm, "sample_vocabulary", few)
-        examples = [Example.from_dict(nlp.make_doc(t), gold) for t, gold in annotated]
-        nlp.update(examples, sgd=False)
-    assert sampled == [(DEVICE, True)]
-    assert network.vocabulary.weight.grad is None
-    assert {row.grad.device for row in network.head.rows} == {DEVICE}
+    monkeypatch.setattr(EntLMNetwork, "rivals", note)
+    examples = [Example.from_dict(nlp.make_doc(t), gold) for t, gold in annotated]
+    nlp.update(examples, sgd=False)
+    assert seen == [(DEVICE, DEVICE, True)]
+    assert ours.vocabulary.weight.grad is None
+    assert {row.grad.device for row in ours.rows} == {DEVICE}
 
 
 @pytest.mark.parametrize("build", [build_io_decoder, build_viterbi_decoder])
@@ -114,8 +111,9 @@ def test_prediction_stays_on_the_device(on_device, factory, annotated, build):
     long = "Anna left Rome . " * 300  # more than a window
     docs = [nlp.make_doc(text) for text, _ in annotated] + [nlp.make_doc(long)]
     docs[0].spans["lexicon"] = [Span(docs[0], 0, 1, pipe.labels[0])]
-    scores = pipe.score_words(docs)
-    assert isinstance(scores.best, DeviceArray)
+    scores = pipe.model.predict(docs)
+    assert isinstance(scores.probs, DeviceArray)
+    assert isinstance(scores.outside, DeviceArray)
     found = pipe.predict(docs)
     assert len(found) == len(docs)
 
@@ -137,8 +135,8 @@ def test_texts_without_words_need_no_memory_of_the_device(
 def test_a_class_is_added_on_the_device(on_device, factory, label_words):
     pipe = on_device.get_pipe(factory)
     pipe.add_label("CITY", label_words["LOC"])
-    head = pipe.label_model.network.head
-    assert {row.device for row in (*head.rows, *head.biases)} == {DEVICE}
+    rows = (*pipe.network.rows, *pipe.network.biases)
+    assert {row.device for row in rows} == {DEVICE}
 
 
 @pytest.mark.parametrize("factory", ["entlm_ner"], indirect=True)
@@ -152,7 +150,7 @@ def test_what_is_saved_was_brought_to_the_host(on_device, factory, tmp_path):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tensors, "save", write)
-        on_device.get_pipe(factory).label_model.network.save_rows(tmp_path)
+        on_device.get_pipe(factory).network.save_rows(tmp_path)
     assert seen == ["cpu", "cpu"]
 
 
@@ -160,7 +158,7 @@ def test_what_is_saved_was_brought_to_the_host(on_device, factory, tmp_path):
 def test_a_loaded_network_and_its_scaler_are_put_on_the_device(
     saved, factory, monkeypatch
 ):
-    own = spacy.load(saved).get_pipe(factory).label_model.shim
+    own = shim_of(spacy.load(saved).get_pipe(factory).layer)
     moved = []
     monkeypatch.setattr(shim, "get_torch_default_device", lambda: DEVICE)
     monkeypatch.setattr(
@@ -175,7 +173,9 @@ def test_a_loaded_network_and_its_scaler_are_put_on_the_device(
 def test_rehearsal_stays_on_the_device(on_device, factory, texts):
     pipe = on_device.get_pipe(factory)
     docs = [on_device.make_doc(text) for text in texts]
-    pieces, backprop = pipe.model.begin_update(docs)
-    _, gradient = pipe.label_model.rehearsal_loss(pipe.label_model, docs, pieces)
+    scores, backprop = pipe.model.begin_update(docs)
+    inputs = read_pieces(pipe.layer, docs)
+    earlier = shim_of(pipe.layer).scores(*inputs, rival_ids=scores.rival_ids)
+    _, gradient = distillation_loss(scores, earlier)
     backprop(gradient)
-    assert gradient.features.device == DEVICE
+    assert gradient.scores.device == DEVICE

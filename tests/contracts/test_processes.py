@@ -89,6 +89,40 @@ def test_two_processes_give_what_one_gives(all_of_them, tmp_path, method):
     assert result["found"] == dict.fromkeys(sorted(FACTORIES), people)
 
 
+BY_NAME = """
+import json
+import sys
+
+import spacy
+import torch
+
+if __name__ == "__main__":
+    torch.set_num_threads(2)
+    assert float(torch.ones(300, 300).matmul(torch.ones(300, 300)).sum()) > 0
+    torch.zeros(10**6).add_(1)
+    nlp = spacy.blank("xx")
+    config = {"model": json.loads(sys.argv[1]), "labels": ["PER"]}
+    nlp.add_pipe("entlm_ner", config=config)
+    docs = nlp.pipe(["Mary and John met Peter ."] * 6, n_process=2, batch_size=2)
+    print(json.dumps([[ent.text for ent in doc.ents] for doc in docs]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_forked_processes_load_the_backbone_of_classes_that_only_have_names(
+    knowing, spans, tmp_path
+):
+    """After torch was used in the parent, whose threads they lack."""
+    script = tmp_path / "script.py"
+    script.write_text(BY_NAME)
+    model = json.dumps({"name": str(knowing), **spans})
+    command = [sys.executable, str(script), model]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found == [["Mary", "John", "Peter"]] * 6
+
+
 OWN_PROCESS = """
 import json
 import multiprocessing

@@ -108,8 +108,8 @@ def test_trained_between_frozen_and_annotating_components(
 ):
     nlp = spacy.load(train())
     frozen = spacy.load(saved_folder("entlm_ner")).get_pipe("entlm_ner")
-    kept = nlp.get_pipe("earlier").label_model.network.state_dict()
-    for name, weights in frozen.label_model.network.state_dict().items():
+    kept = nlp.get_pipe("earlier").network.state_dict()
+    for name, weights in frozen.network.state_dict().items():
         assert torch.equal(kept[name], weights)
     examples = [Example.from_dict(nlp.make_doc(t), gold) for t, gold in annotated]
     # What the loop measured with the weights of that moment.
@@ -156,8 +156,8 @@ def test_training_without_an_end_has_no_decay(train):
 @pytest.mark.parametrize("factory", ["entlm_ner"], indirect=True)
 def test_averages_are_what_is_saved(train):
     averaged = spacy.load(train(**{"training.optimizer.use_averages": True}))
-    network = averaged.get_pipe("later").label_model.network
+    network = averaged.get_pipe("later").network
     moved = {n: p.detach().clone() for n, p in network.named_parameters()}
     last = spacy.load(train(**{"training.optimizer.use_averages": False}))
-    network = last.get_pipe("later").label_model.network
+    network = last.get_pipe("later").network
     assert any(not torch.equal(moved[n], p) for n, p in network.named_parameters())

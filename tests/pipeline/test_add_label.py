@@ -18,7 +18,7 @@ TEXTS_WITH_COLOR = [
 
 def label_logits(nlp, texts):
     """Scores of the label rows at every piece, one tensor a text."""
-    network = nlp.get_pipe(NAME).label_model.network
+    network = nlp.get_pipe(NAME).network
     network.eval()
     logits = []
     with torch.no_grad():
@@ -53,7 +53,7 @@ def test_label_that_is_there_already_is_not_added_again(trained):
     before = pipe.label_data
     assert pipe.add_label("PER", ["Peter"]) == 0
     assert pipe.label_data == before
-    assert len(pipe.label_model.network.head) == len(before)
+    assert len(pipe.network.rows) == len(before)
 
 
 def test_added_label_leaves_the_scores_of_the_others_as_they_are(trained, texts):
@@ -69,10 +69,10 @@ def test_added_label_leaves_the_scores_of_the_others_as_they_are(trained, texts)
 def test_added_label_has_the_mean_of_its_words(trained):
     pipe = trained.get_pipe(NAME)
     pipe.add_label("COLOR", ["red", "green"])
-    network = pipe.label_model.network
+    network = pipe.network
     ids = network.tokenizer.convert_tokens_to_ids(["red", "green"])
     expected = network.vocabulary.weight[ids].mean(0)
-    torch.testing.assert_close(network.head.rows[3], expected)
+    torch.testing.assert_close(network.rows[3], expected)
 
 
 def test_added_label_can_be_learned_and_predicted(trained, annotated, entities):
@@ -96,9 +96,9 @@ def test_label_can_be_added_between_two_updates_of_one_optimizer(
     optimizer = Adam(1e-2, L2=0.0)
     nlp.update(make_examples(nlp), sgd=optimizer)
     nlp.get_pipe(NAME).add_label("COLOR", ["red"])
-    row = nlp.get_pipe(NAME).label_model.network.head.rows[3].detach().clone()
+    row = nlp.get_pipe(NAME).network.rows[3].detach().clone()
     nlp.update(examples_of(nlp, TEXTS_WITH_COLOR), sgd=optimizer)
-    assert not torch.equal(nlp.get_pipe(NAME).label_model.network.head.rows[3], row)
+    assert not torch.equal(nlp.get_pipe(NAME).network.rows[3], row)
 
 
 @pytest.mark.parametrize("words", [None, [], ["漢漢"]])
@@ -107,7 +107,7 @@ def test_label_without_a_usable_word_is_refused_on_a_trained_pipeline(trained, w
     with pytest.raises(LabelWordError, match="'COLOR'"):
         pipe.add_label("COLOR", words)
     assert pipe.labels == ("PER", "LOC", "ORG")
-    assert len(pipe.label_model.network.head) == 3
+    assert len(pipe.network.rows) == 3
     assert len(trained("Anna Smith lives in Berlin .").ents) == 2
 
 
@@ -130,10 +130,10 @@ def test_rehearsal_does_not_hold_a_new_class_back(trained, texts):
     """The earlier model did not know the class: its row gets no gradient."""
     trained.resume_training()
     trained.get_pipe(NAME).add_label("COLOR", ["red"])
-    row = trained.get_pipe(NAME).label_model.network.head.rows[3].detach().clone()
+    row = trained.get_pipe(NAME).network.rows[3].detach().clone()
     raw = [Example(trained.make_doc(text), trained.make_doc(text)) for text in texts]
     trained.rehearse(raw, sgd=Adam(1e-2, L2=0.0))
-    assert torch.equal(trained.get_pipe(NAME).label_model.network.head.rows[3], row)
+    assert torch.equal(trained.get_pipe(NAME).network.rows[3], row)
 
 
 def test_label_is_in_the_string_store(trained):

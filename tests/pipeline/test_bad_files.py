@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from spacy.util import load_model_from_config
 
 NAME = "entlm_ner"
-WEIGHTS = "model.safetensors"
+WEIGHTS = "compact.safetensors"
 ROWS = "label_rows.safetensors"
 VITERBI = {"@misc": "spacy-entlm.viterbi_decoder.v1"}
 
@@ -106,6 +106,33 @@ def test_label_rows_that_do_not_fit(folder, model, tensors):
 def test_label_words_that_do_not_fit_the_rows(folder, model):
     (model / "label_words.json").write_text(json.dumps({"PER": ["John"]}))
     assert refused(folder, r"does not fit the model")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{",
+        "[]",
+        '{"threshold": 0.5}',
+        '{"threshold": [null]}',
+        '{"threshold": [null, "high"]}',
+        '{"threshold": [null, true]}',
+        '{"threshold": [null, 5]}',
+        '{"label_bias": [0.0, "much"]}',
+        '{"overwrite": [true, 0]}',
+        '{"spans_key": ["{name}", 3]}',
+    ],
+)
+def test_settings_that_are_broken(folder, content):
+    (folder / NAME / "cfg").write_text(content)
+    assert refused(folder, "cfg")
+
+
+def test_settings_that_nobody_has_are_passed_over(folder):
+    """Of a later version, as it may be."""
+    (folder / NAME / "cfg").write_text('{"mood": ["good", "bad"]}')
+    assert "mood" not in spacy.load(folder).get_pipe(NAME).cfg
 
 
 @pytest.mark.parametrize("data", [b"{", b"[]", b'{"version": 99}'])

@@ -15,7 +15,7 @@ FOUND = [(0, 10, "PER"), (20, 26, "LOC")]
 
 
 def weights_of(nlp, name):
-    state = nlp.get_pipe(name).label_model.network.state_dict()
+    state = nlp.get_pipe(name).network.state_dict()
     return {key: value.clone() for key, value in state.items()}
 
 

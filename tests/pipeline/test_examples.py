@@ -9,27 +9,25 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 
 import spacy_entlm
+from spacy_entlm.label_words.search_examples import search_in_examples
 from spacy_entlm.label_words.words import LabelWordError
-from spacy_entlm.pipeline.examples import search_in_examples, warn_of_unknown_labels
+from spacy_entlm.pipeline.examples import warn_of_unknown_labels
 
 VOCAB = Vocab()
 
 
-def example(text):
+def annotated(text):
     """From text such as John/PER lives/O."""
     words, tags = zip(*(pair.rsplit("/", 1) for pair in text.split()))
     ents = [tag if tag == "O" else f"B-{tag}" for tag in tags]
-    doc = Doc(VOCAB, words=words, ents=ents)
-    return Example(Doc(VOCAB, words=words), doc)
+    return Doc(VOCAB, words=words, ents=ents)
 
 
 def search(text, labels, several=(), others=()):
     def pieces(word):
         return [word, "##s"] if word in several else [word]
 
-    return search_in_examples(
-        iter([example(text)]), labels, lambda word: word, pieces, others
-    )
+    return search_in_examples([annotated(text)], labels, str, pieces, others)
 
 
 def test_words_of_one_piece_are_preferred():

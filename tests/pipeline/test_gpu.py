@@ -35,8 +35,8 @@ def gpu():
     require_cpu()
 
 
-def shim_of(nlp):
-    return nlp.get_pipe(NAME).label_model.shim
+def network_of(nlp):
+    return nlp.get_pipe(NAME).network
 
 
 def scores_of(nlp, texts):
@@ -50,7 +50,7 @@ def test_trained_on_gpu_predicts_the_same_on_cpu(
     texts = [text for text, _ in annotated]
     nlp = blank_nlp(backbone, model={"mixed_precision": mixed_precision})
     fit(nlp)
-    assert shim_of(nlp).device.type == "cuda"
+    assert network_of(nlp).device.type == "cuda"
     on_gpu = [entities(doc) for doc in nlp.pipe(texts)]
     learned = [annotation["entities"] for _, annotation in annotated]
     # Half precision learns a tiny ALBERT a little less well.
@@ -61,7 +61,7 @@ def test_trained_on_gpu_predicts_the_same_on_cpu(
 
     require_cpu()
     loaded = spacy.load(tmp_path)
-    assert shim_of(loaded).device.type == "cpu"
+    assert network_of(loaded).device.type == "cpu"
     assert [entities(doc) for doc in loaded.pipe(texts)] == on_gpu
     for ours, theirs in zip(scores, scores_of(loaded, texts)):
         assert isinstance(ours, numpy.ndarray)
@@ -72,7 +72,7 @@ def test_trained_on_cpu_predicts_the_same_on_gpu(
     trained_folder, annotated, entities, gpu
 ):
     nlp = spacy.load(trained_folder)
-    assert shim_of(nlp).device.type == "cuda"
+    assert network_of(nlp).device.type == "cuda"
     for text, annotation in annotated:
         assert entities(nlp(text)) == annotation["entities"]
 
@@ -83,9 +83,9 @@ def test_labels_and_confidences_come_to_the_host_once(gpu, trained_folder, texts
     nlp = spacy.load(trained_folder)
     pipe = nlp.get_pipe(NAME)
     docs = [nlp.make_doc(text) for text in texts]
-    scores = pipe.score_words(docs)
-    assert isinstance(scores.best, cupy.ndarray)
-    assert isinstance(scores.confidence, cupy.ndarray)
+    scores = pipe.score_docs(docs)
+    assert isinstance(scores.probs, cupy.ndarray)
+    assert isinstance(scores.outside, cupy.ndarray)
     found = pipe.decoder(scores, docs)
     assert isinstance(found[0].confidences, numpy.ndarray)
 
@@ -102,7 +102,7 @@ def test_adam_steps_on_the_device(gpu, bert, start_nlp, make_examples):
 
     nlp.get_pipe(NAME).update(make_examples(nlp), sgd=optimizer)
     assert seen == {(cupy.ndarray, cupy.ndarray)}
-    assert {p.device.type for p in shim_of(nlp).network.parameters()} == {"cuda"}
+    assert {p.device.type for p in network_of(nlp).parameters()} == {"cuda"}
 
 
 @pytest.mark.parametrize("precision", ["float16", "bfloat16"])

@@ -6,6 +6,7 @@ import tracemalloc
 import pytest
 from spacy.tokens import Doc
 
+from spacy_entlm.model.layer import shim_of
 from spacy_entlm.pipeline import base
 
 WORDS = ["Anna", "lives", "in", "Berlin", ".", "He", "sees", "the", "street", "."]
@@ -67,8 +68,6 @@ def test_docs_that_are_predicted_together_have_a_bound(
     decoder = pipe.decoder
 
     class NotingDecoder:
-        needs_probs = False
-
         def __call__(self, scores, docs):
             groups.append(docs)
             return decoder(scores, docs)
@@ -82,11 +81,11 @@ def test_docs_that_are_predicted_together_have_a_bound(
 
 def test_pieces_that_are_read_grow_with_the_words(component, monkeypatch):
     nlp, make_doc = component
-    shim = nlp.get_pipe("entlm_ner").label_model.shim
+    shim = shim_of(nlp.get_pipe("entlm_ner").layer)
     features, sizes = shim.features, []
 
     def count(inputs):
-        sizes.append(inputs[0].numel())
+        sizes.append(inputs[0].size)
         return features(inputs)
 
     monkeypatch.setattr(shim, "features", count)

@@ -7,8 +7,7 @@ import spacy
 import srsly
 import torch
 from confection import ConfigValidationError
-from spacy.language import Language
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import load_model_from_config
 from thinc.api import Config
@@ -16,9 +15,7 @@ from thinc.api import Config
 from spacy_entlm.backbones.errors import BackboneError
 from spacy_entlm.files.errors import DataError
 from spacy_entlm.files.tensors import save_tensors
-from spacy_entlm.label_words.rows import Rows
 from spacy_entlm.label_words.words import LabelWordError
-from spacy_entlm.model.network import save_rows
 
 NAME = "entlm_ner"
 
@@ -63,146 +60,51 @@ def test_classes_without_given_words_get_searched_ones(nlp, examples):
 def test_label_rows_are_where_classes_start(nlp, examples, label_words, tmp_path):
     """Those that are given; the others start from their words."""
     plain = initialize(nlp, examples, label_words=label_words)
-    head = plain.label_model.network.head
-    before = [row.detach().clone() for row in head.rows]
+    before = [row.detach().clone() for row in plain.network.rows]
     path = tmp_path / "rows.safetensors"
     row = torch.arange(float(len(before[0])))
     save_tensors(path, {"LOC": row, "FOOD": row.clone()})
     pipe = initialize(nlp, examples, label_words=label_words, label_rows=str(path))
     assert pipe.label_data == label_words
-    head = pipe.label_model.network.head
-    for label, now, then in zip(pipe.labels, head.rows, before):
+    for label, now, then in zip(pipe.labels, pipe.network.rows, before):
         assert torch.equal(now, row if label == "LOC" else then)
     save_tensors(path, {"LOC": torch.ones(3)})
     with pytest.raises(DataError, match="search them again"):
         initialize(nlp, examples, label_words=label_words, label_rows=str(path))
 
 
-def own_words(bert, folder, words):
-    """A backbone that brings label words along."""
-    shutil.copytree(bert, folder)
-    srsly.write_json(folder / "pretrain.json", {"label_words": words})
-    return folder
-
-
-def test_the_backbones_own_words_come_before_those_of_the_examples(
-    bert, blank_nlp, make_examples, tmp_path
+def test_searched_words_come_after_given_ones_and_before_the_name(
+    nlp, examples, tmp_path
 ):
-    own = {"person": ["john"], "Org": ["acme"], "FOOD": ["red"]}
-    nlp = blank_nlp(own_words(bert, tmp_path / "own", own))
-    examples = make_examples(nlp)
-    pipe = initialize(nlp, examples, label_words={"ORG": ["corp"]})
-    assert pipe.label_data == {
-        # "person" is another name of PER; what is given comes first.
-        **{"PER": ["john"], "ORG": ["corp"]},
-        "LOC": ["berlin", "paris", "london", "rome"],
-    }
-
-
-def test_searched_words_come_after_the_backbones_and_before_the_name(
-    bert, blank_nlp, make_examples, tmp_path
-):
-    own = {"person": ["john"], "place": ["red"], "FOOD": ["acme"]}
-    nlp = blank_nlp(own_words(bert, tmp_path / "own", own))
-    examples = make_examples(nlp)
-    # Those of FOOD are the backbone's, and its rows say nothing of ORG here.
-    searched = {"PER": ["mary"], "LOC": ["rome"], "ORG": ["acme"], "OTHER": ["red"]}
+    searched = {"PER": ["mary"], "LOC": ["rome"], "ORG": [], "OTHER": ["red"]}
     path = tmp_path / "searched.json"
     srsly.write_json(path, searched)
-    pipe = initialize(nlp, examples, searched_words=str(path))
-    assert pipe.label_data["PER"] == ["john"]
-    assert pipe.label_data["LOC"] == ["red"]
+    given = {"LOC": ["paris"]}
+    pipe = initialize(nlp, examples, searched_words=str(path), label_words=given)
+    assert pipe.label_data["PER"] == ["mary"]
+    assert pipe.label_data["LOC"] == ["paris"]
     assert pipe.label_data["ORG"][:3] == ["acme", "corp", "commission"]
     assert set(pipe.labels) == {"PER", "LOC", "ORG"}
-    searched = {"ORG": ["mary", "red"]}
-    srsly.write_json(path, searched)
-    given = {"PER": ["anna"], "LOC": ["rome"]}
-    pipe = initialize(nlp, examples, searched_words=str(path), label_words=given)
-    assert pipe.label_data == {**given, **searched}
 
 
-def test_a_class_with_the_backbones_own_words_starts_from_its_row(
-    bert, blank_nlp, make_examples, tmp_path
-):
-    """Be they chosen or given; other classes start from their words."""
-    own = {"person": ["john"], "LOC": ["paris"], "FOOD": ["red"]}
-    folder = own_words(bert, tmp_path / "own", own)
-    nlp = blank_nlp(folder)
-    given = {"LOC": ["rome"], "DISH": ["red"]}
-    plain = initialize(nlp, make_examples(nlp), label_words=given)
-    rows = torch.arange(3.0)[:, None].expand(3, 32)
-    save_rows(folder / "label_rows.safetensors", Rows(rows, torch.tensor([3.0, 4, 5])))
-    pipe = initialize(nlp, make_examples(nlp), label_words=given)
-    before, now = plain.label_model.network.head, pipe.label_model.network.head
-    expected = {"PER": (rows[0], 3.0), "DISH": (rows[2], 5.0)}
-    for i, label in enumerate(pipe.labels):
-        row, bias = expected.get(label, (before.rows[i], before.biases[i]))
-        assert torch.equal(now.rows[i], row), label
-        assert now.biases[i] == bias, label
-    save_rows(folder / "label_rows.safetensors", Rows(rows[:2], torch.zeros(2)))
-    with pytest.raises(DataError, match="does not fit the model"):
-        initialize(nlp, make_examples(nlp))
-
-
-def test_a_class_is_known_by_its_examples(trained, blank_nlp, make_examples, tmp_path):
-    """Whatever it is called, where the backbone learned classes. What stands before the
-    component has not run by then, so that all of a text is read together."""
-    folder = tmp_path / "backbone"
-    trained.get_pipe(NAME).label_model.network.save(folder)
-    getter = {"@span_getters": "spacy-transformers.sent_spans.v1"}
-    nlp = blank_nlp(folder, model={"get_spans": getter})
-
-    @Language.component("not_to_run")
-    def fail(doc):
-        raise RuntimeError("this may want what nobody has set yet")
-
-    nlp.add_pipe("not_to_run", first=True)
-    # Gold Docs are of another vocabulary, as those of a file can be.
-    examples = make_examples(spacy.blank("xx"))
-    for eg in examples:
-        ents = eg.reference.ents
-        eg.reference.ents = [Span(e.doc, e.start, e.end, "K" + e.label_) for e in ents]
-    examples = [Example(nlp.make_doc(eg.text), eg.reference) for eg in examples]
-    pipe = initialize(nlp, examples)
-    theirs = trained.get_pipe(NAME)
-    assert pipe.label_data == {
-        f"K{label}": words for label, words in theirs.label_data.items()
-    }
-    rows = dict(zip(theirs.labels, theirs.label_model.network.head.rows))
-    for label, row in zip(pipe.labels, pipe.label_model.network.head.rows):
-        assert torch.equal(row, rows[label[1:]])
-    assert not any(eg.predicted.has_annotation("SENT_START") for eg in examples)
-
-
-def test_a_class_is_known_by_its_name(bert, blank_nlp, tmp_path):
+def test_a_class_is_known_by_the_words_of_its_name(nlp):
     """Where its name holds words; else by its examples."""
-    nlp = blank_nlp(own_words(bert, tmp_path / "own", {"bank": ["acme"]}))
     words = ["Mary", "met", "Acme", "in", "Paris"]
     tags = ["U-john_mary", "O", "U-red_bank", "O", "U-GPE"]
     examples = [Example.from_dict(Doc(nlp.vocab, words), {"entities": tags})]
     pipe = initialize(nlp, examples)
     assert pipe.label_data == {
         "john_mary": ["john", "mary"],
-        "red_bank": ["acme"],
+        "red_bank": ["bank"],
         "GPE": ["paris"],
     }
 
 
-def test_own_words_that_stand_for_another_class_are_not_taken(
-    bert, blank_nlp, make_examples, tmp_path
-):
-    own = {"PER": ["john", "paris"]}
-    nlp = blank_nlp(own_words(bert, tmp_path / "own", own))
-    pipe = initialize(nlp, make_examples(nlp))
-    assert "paris" in pipe.label_data["LOC"]
-    assert "paris" not in pipe.label_data["PER"]
-
-
-@pytest.mark.parametrize("content", ["{", '{"label_words": {"PER": "john"}}'])
-def test_own_words_that_cannot_be_read_are_told(
+@pytest.mark.parametrize("content", ["{", "[]", '{"learn_rate": "high"}'])
+def test_what_a_backbone_says_and_cannot_be_read_is_told(
     bert, blank_nlp, make_examples, tmp_path, content
 ):
-    folder = own_words(bert, tmp_path / "own", {})
+    folder = shutil.copytree(bert, tmp_path / "lm")
     (folder / "pretrain.json").write_text(content)
     nlp = blank_nlp(folder)
     with pytest.raises(ValueError, match=r"pretrain\.json"):
@@ -270,8 +172,8 @@ def test_label_words_win_over_those_of_labels(nlp, examples):
 
 def test_label_rows_are_those_of_the_words(nlp, examples, label_words):
     pipe = initialize(nlp, examples, label_words=label_words)
-    network = pipe.label_model.network
-    for row, words in zip(network.head.rows, label_words.values()):
+    network = pipe.network
+    for row, words in zip(network.rows, label_words.values()):
         ids = network.tokenizer.convert_tokens_to_ids([w.lower() for w in words])
         torch.testing.assert_close(row, network.vocabulary.weight[ids].mean(0))
 
@@ -330,21 +232,22 @@ def test_failed_initialisation_can_be_tried_again(nlp, examples, label_words):
 
 def test_initialising_again_begins_anew(nlp, examples, label_words):
     pipe = initialize(nlp, examples, label_words=label_words)
-    rows = [row.clone() for row in pipe.label_model.network.head.rows]
+    rows = [row.clone() for row in pipe.network.rows]
     for _ in range(3):
         nlp.update(examples)
     pipe.add_label("FOOD", ["red"])
     pipe = initialize(nlp, examples, label_words=label_words)
     assert pipe.labels == ("PER", "LOC", "ORG")
-    again = pipe.label_model.network.head.rows
+    again = pipe.network.rows
     assert all(torch.equal(left, right) for left, right in zip(rows, again))
 
 
 def test_initialising_a_loaded_pipeline_reads_its_backbone_again(
-    nlp, examples, label_words, bert, tmp_path
+    blank_nlp, make_examples, label_words, bert, tmp_path
 ):
     backbone = shutil.copytree(bert, tmp_path / "backbone")
-    nlp.get_pipe(NAME).label_model.config.name = str(backbone)
+    nlp = blank_nlp(backbone)
+    examples = make_examples(nlp)
     initialize(nlp, examples, label_words=label_words)
     shutil.rmtree(backbone)
     with pytest.raises(BackboneError, match=str(backbone)):
@@ -367,7 +270,7 @@ def test_labels_that_look_like_tags_keep_their_names(bert, blank_nlp, tmp_path, 
     nlp.to_disk(tmp_path)
     loaded = spacy.load(tmp_path).get_pipe(NAME)
     assert loaded.labels == pipe.labels
-    assert loaded.label_model.network.label_words == pipe.label_data
+    assert loaded.network.label_words == pipe.label_data
 
 
 def test_given_words_of_a_class_that_looks_like_a_tag_are_its_own(bert, blank_nlp):

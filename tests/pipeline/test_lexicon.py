@@ -55,7 +55,8 @@ def test_a_name_adds_its_weight_for_each_of_its_words(trained, pipe):
     pipe.cfg.update(lexicon_weight=1.5, label_bias=0.25)
     spacy_entlm.add_lexicon(trained, {"LOC": ["cat sleeps", "sleeps"], "ORG": ["."]})
     docs = [trained.get_pipe(FACTORY)(trained.make_doc(t)) for t in ("It rains", TEXT)]
-    bias = pipe.label_bias(docs, pipe._read_words(docs))
+    pipe.score_docs(docs)
+    bias = pipe.layer.attrs["bias"].of_words(docs, pipe.labels)
     expected = numpy.full((6, len(pipe.labels)), 0.25)
     expected[3:5, pipe.labels.index("LOC")] += 3.0
     expected[5, pipe.labels.index("ORG")] += 1.5
@@ -72,11 +73,12 @@ def test_all_classes_at_all_words_are_the_same_as_a_label_bias(trained, pipe, te
             for token in doc
             for label in pipe.labels
         ]
-    ours = pipe.score_words(docs)
+    ours = pipe.score_docs(docs)
     pipe.cfg.update(lexicon_weight=0.0, label_bias=2.0)
-    theirs = pipe.score_words(docs)
-    assert (ours.best == theirs.best).all() and (ours.best >= 0).any()
-    numpy.testing.assert_allclose(ours.confidence, theirs.confidence, rtol=1e-5)
+    theirs = pipe.score_docs(docs)
+    numpy.testing.assert_allclose(ours.probs, theirs.probs, rtol=1e-5)
+    numpy.testing.assert_allclose(ours.outside, theirs.outside, rtol=1e-5)
+    assert (ours.probs.max(1) > ours.outside).any()
 
 
 @pytest.mark.parametrize(

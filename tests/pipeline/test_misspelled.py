@@ -28,5 +28,5 @@ def test_classes_with_the_same_label_words_are_told(
     nlp.config["initialize"]["components"]["entlm_ner"] = {"label_words": words}
     with caplog.at_level(logging.WARNING, "spacy.entlm"):
         nlp.initialize(lambda: make_examples(nlp))
-    (told,) = (line for line in caplog.messages if "same label words" in line)
-    assert "PER, LOC have the same label words (John, Mary)" in told
+    (told,) = (line for line in caplog.messages if "alike" in line)
+    assert "PER, LOC start alike (John, Mary): give each a word" in told

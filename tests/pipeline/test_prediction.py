@@ -12,6 +12,8 @@ from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
 from thinc.api import Adam
 
+from spacy_entlm.decoding.io import IODecoder
+
 NAME = "entlm_ner"
 
 
@@ -87,13 +89,16 @@ def test_scores_are_float32_one_for_each_entity(trained, texts):
         assert ((scores_of(doc) > 0) & (scores_of(doc) <= 1)).all()
 
 
-def test_confidence_is_the_probability_of_the_label_row(trained, pipe, texts):
+def test_confidence_is_the_probability_of_the_label_row(
+    trained, pipe, texts, monkeypatch
+):
+    monkeypatch.setattr(pipe, "decoder", IODecoder())  # it looks at single words
     doc = trained.make_doc(texts[0])
     (found,) = pipe.predict([doc])
-    scores = pipe.score_words([doc])
+    scores = pipe.score_docs([doc])
     start, end, label = found.spans[0].tolist()
-    assert set(scores.best[start:end].tolist()) == {label}
-    mean = float(numpy.mean(scores.confidence[start:end]))
+    assert set(scores.probs[start:end].argmax(1).tolist()) == {label}
+    mean = float(numpy.mean(scores.probs[start:end, label]))
     assert found.confidences[0] == pytest.approx(mean, rel=1e-6)
 
 
@@ -187,7 +192,7 @@ def test_pipeline_that_has_predicted_can_be_copied_pickled_and_saved(
         assert found_in(other, texts) == expected
     trained.to_disk(tmp_path)
     assert found_in(spacy.load(tmp_path), texts) == expected
-    weights = f"{NAME}/model/model.safetensors"
+    weights = f"{NAME}/model/compact.safetensors"
     assert (tmp_path / weights).read_bytes() == (trained_folder / weights).read_bytes()
 
 

@@ -13,7 +13,7 @@ from spacy.util import load_model_from_config
 from spacy_entlm.decoding.transitions import TransitionCounts
 from spacy_entlm.decoding.viterbi import ViterbiDecoder
 from spacy_entlm.files import tensors
-from spacy_entlm.model.base import get_label_model
+from spacy_entlm.model.layer import network_of
 from spacy_entlm.pipeline.calibration import Calibration
 
 NAME = "entlm_ner"
@@ -62,7 +62,7 @@ def test_saving_does_not_change_predictions(fitted, texts, tmp_path):
 
 def test_weights_are_stored_once(fitted, tmp_path):
     fitted.to_disk(tmp_path)
-    network = fitted.get_pipe(NAME).label_model.network
+    network = fitted.get_pipe(NAME).network
     # Shared tensors (the tied output matrix) are one parameter.
     n_bytes = 4 * sum(parameter.numel() for parameter in network.parameters())
     sizes = [size for name, size in files_in(tmp_path).items() if "safetensors" in name]
@@ -75,11 +75,12 @@ def test_saved_files_are_safetensors_and_text(fitted, tmp_path):
     for name in files_in(tmp_path / NAME / "model"):
         assert name.endswith((".safetensors", ".json", ".txt"))
     assert set(files_in(tmp_path / NAME)) >= {
+        "cfg",
         "decoder",
         "model/config.json",
         "model/label_rows.safetensors",
         "model/label_words.json",
-        "model/model.safetensors",
+        "model/compact.safetensors",
         "model/tokenizer.json",
     }
     for path in (tmp_path / NAME).rglob("*"):
@@ -203,6 +204,7 @@ def test_parts_can_be_left_out(trained, tmp_path):
     trained.get_pipe(NAME).to_disk(tmp_path / "component", exclude=["model"])
     assert set(files_in(tmp_path / "component")) == {
         "calibration",
+        "cfg",
         "decoder",
         "files.json",
     }
@@ -210,21 +212,21 @@ def test_parts_can_be_left_out(trained, tmp_path):
 
 def test_loaded_pipeline_learns_on(trained_folder, make_examples):
     nlp = spacy.load(trained_folder)
-    network = nlp.get_pipe(NAME).label_model.network
-    row = network.head.rows[0].detach().clone()
+    network = nlp.get_pipe(NAME).network
+    row = network.rows[0].detach().clone()
     nlp.update(make_examples(nlp), sgd=nlp.resume_training())
-    assert not torch.equal(network.head.rows[0], row)
+    assert not torch.equal(network.rows[0], row)
 
 
 def test_copied_component_is_its_own(trained, make_examples):
     pipe = trained.get_pipe(NAME)
     model = copy.deepcopy(pipe.model)
-    row = get_label_model(model).network.head.rows[0].detach().clone()
+    row = network_of(model).rows[0].detach().clone()
     trained.update(make_examples(trained), sgd=trained.resume_training())
-    assert torch.equal(get_label_model(model).network.head.rows[0], row)
+    assert torch.equal(network_of(model).rows[0], row)
 
 
-@pytest.mark.parametrize("part", ["model", "decoder", "calibration"])
+@pytest.mark.parametrize("part", ["model", "decoder", "calibration", "cfg"])
 def test_parts_that_bytes_leave_out_stay_as_they_are(trained, texts, part):
     pipe = trained.get_pipe(NAME)
     pipe.calibration = Calibration(0.5, -1.0)

@@ -1,22 +1,16 @@
 """threshold, label_bias, overwrite, spans_key, precision, and what config refuses."""
 
-import shutil
-
 import numpy
 import pytest
 import spacy
-import torch
 from confection import ConfigValidationError
 from spacy.cli.find_threshold import find_threshold
 from spacy.tokens import DocBin, Span
 
 import spacy_entlm
-from spacy_entlm.files.tensors import save_tensors
 
 NAME = "entlm_ner"
 TEXT = "Anna Smith lives in Berlin ."
-# Of a trained pipeline: a backbone that knows classes.
-KNOWING = f"{NAME}/model"
 
 
 @pytest.fixture
@@ -52,6 +46,64 @@ def test_threshold_can_be_set_when_loading(trained_folder):
     assert len(load(trained_folder, threshold=1.0)(TEXT).ents) == 0
 
 
+CHANGED = {
+    "threshold": 0.5,
+    "label_bias": -0.25,
+    "overwrite": False,
+    "spans_key": "mine",
+    "annotate_ents": False,
+    "lexicon_key": "names",
+    "lexicon_weight": 7.0,
+}
+
+
+def test_what_was_changed_is_saved_and_loaded(trained, pipe, tmp_path):
+    pipe.cfg.update(CHANGED)
+    trained.to_disk(tmp_path / "first")
+    first = spacy.load(tmp_path / "first")
+    first.to_disk(tmp_path / "second")  # still others than those of the config
+    by_bytes = spacy.blank("xx").from_config(trained.config)
+    by_bytes.from_bytes(trained.to_bytes())
+    for nlp in (first, spacy.load(tmp_path / "second"), by_bytes):
+        assert nlp.get_pipe(NAME).cfg == CHANGED
+    assert set(first(TEXT).spans) == {"mine"} and not first(TEXT).ents
+
+
+@pytest.mark.parametrize("setting", ["threshold", "label_bias"])
+def test_what_is_said_when_loading_comes_before_what_was_changed(
+    trained, pipe, tmp_path, setting
+):
+    pipe.threshold, pipe.label_bias = 0.5, -0.25
+    trained.to_disk(tmp_path)
+    loaded = load(tmp_path, **{setting: 0.125}).get_pipe(NAME)
+    expected = {"threshold": 0.5, "label_bias": -0.25, setting: 0.125}
+    assert {key: getattr(loaded, key) for key in expected} == expected
+
+
+def test_loading_forgets_what_was_changed_and_not_saved(trained, pipe, tmp_path):
+    trained.to_disk(tmp_path)
+    data = trained.to_bytes()
+    for load_again in (
+        lambda: trained.from_disk(tmp_path),
+        lambda: trained.from_bytes(data),
+    ):
+        pipe.threshold = 1.0
+        load_again()
+        assert len(trained(TEXT).ents) == 2
+    pipe.threshold = 1.0
+    trained.from_disk(tmp_path, exclude=[NAME])
+    pipe.from_disk(tmp_path / NAME, exclude=["cfg"])
+    assert pipe.threshold == 1.0
+
+
+def test_a_pipeline_of_before_is_loaded_with_the_settings_of_its_config(
+    trained, tmp_path
+):
+    trained.to_disk(tmp_path)
+    (tmp_path / NAME / "cfg").unlink()
+    assert load(tmp_path, threshold=0.25).get_pipe(NAME).threshold == 0.25
+
+
 def test_settings_saved_with_a_pipeline_do_not_win_over_the_config(
     trained_folder, tmp_path
 ):
@@ -64,45 +116,34 @@ def test_settings_saved_with_a_pipeline_do_not_win_over_the_config(
     assert lenient.get_pipe(NAME).threshold == 0.0
 
 
+@pytest.mark.parametrize(
+    "reads_names, times, least", [(False, 9, 0.0), (True, 1, 0.2), (True, 9, 0.3)]
+)
 def test_threshold_suits_backbone_and_examples(
-    bert, trained_folder, blank_nlp, make_examples, tmp_path
+    bert, naming, blank_nlp, make_examples, tmp_path, reads_names, times, least
 ):
-    """Where it is not given: of a backbone that knows most classes, more with more
-    examples; it is saved with the pipeline."""
-    found = []
-    given = {"PER": ["paris"], "LOC": ["john"]}  # not what the backbone learned
-    one, more = {"PER": ["paris"]}, {"OTHER": ["red"]}  # no example has the latter
-    trials = ((bert, 9, {}), (KNOWING, 9, given), (KNOWING, 1, {}), (KNOWING, 9, one))
-    for backbone, times, words in (*trials, (KNOWING, 9, more)):
-        nlp = blank_nlp(trained_folder / backbone)
-        examples = make_examples(nlp) * times
-        nlp.config["initialize"]["components"][NAME] = {"label_words": words}
-        nlp.initialize(lambda: examples)  # noqa: B023
-        nlp.to_disk(tmp_path / "model")
-        pipe = spacy.load(tmp_path / "model").get_pipe(NAME)
-        assert pipe.cfg["threshold"] is None
-        found.append(pipe.threshold)
-        pipe.threshold = 0.0
-        assert pipe.threshold == 0.0
-        shutil.rmtree(tmp_path / "model")
-    assert found == [0.0, 0.0, 0.2, 0.3, 0.2]
+    """Where it is not given: of a backbone that makes rows from names, more with more
+    examples of the class that has fewest; it is saved with the pipeline."""
+    nlp = blank_nlp(naming if reads_names else bert)
+    examples = make_examples(nlp) * times
+    nlp.initialize(lambda: examples)
+    nlp.to_disk(tmp_path)
+    pipe = spacy.load(tmp_path).get_pipe(NAME)
+    assert pipe.cfg["threshold"] is None
+    assert pipe.threshold == least
+    pipe.threshold = 0.0
+    assert pipe.threshold == 0.0
 
 
-def test_threshold_suits_rows_that_are_given(
-    trained_folder, blank_nlp, make_examples, tmp_path
+def test_threshold_is_low_where_a_class_has_no_example(
+    naming, blank_nlp, make_examples
 ):
-    """A file without rows, as the project has one, changes nothing; one with rows lets
-    most classes start elsewhere."""
-    found = []
-    for labels in ((), ("PER", "LOC")):
-        rows = {label: torch.ones(32) for label in labels}
-        save_tensors(tmp_path / "rows.safetensors", rows)
-        nlp = blank_nlp(trained_folder / KNOWING)
-        given = {"label_rows": str(tmp_path / "rows.safetensors")}
-        nlp.config["initialize"]["components"][NAME] = given
-        nlp.initialize(lambda nlp=nlp: make_examples(nlp))
-        found.append(nlp.get_pipe(NAME).threshold)
-    assert found == [0.2, 0.0]
+    nlp = blank_nlp(naming)
+    words = {"label_words": {"OTHER": ["red"]}}
+    nlp.config["initialize"]["components"][NAME] = words
+    examples = make_examples(nlp) * 9
+    nlp.initialize(lambda: examples)
+    assert nlp.get_pipe(NAME).threshold == 0.2
 
 
 def test_entities_below_the_suitable_threshold_are_none(trained, pipe):
@@ -141,7 +182,9 @@ def test_label_bias_can_be_set_when_loading(trained_folder):
 
 
 def test_negative_label_bias_lowers_confidence(trained_folder):
-    plain, strict = load(trained_folder), load(trained_folder, label_bias=-0.5)
+    decoder = {"@misc": "spacy-entlm.io_decoder.v1"}  # it looks at single words
+    plain = load(trained_folder, decoder=decoder)
+    strict = load(trained_folder, decoder=decoder, label_bias=-0.5)
     scores, lower = (nlp(TEXT).spans[NAME].attrs["scores"] for nlp in (plain, strict))
     assert (lower < scores).all()
 

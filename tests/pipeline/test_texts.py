@@ -4,6 +4,8 @@ import pytest
 import torch
 from spacy.training import Example
 
+from spacy_entlm.model.layer import shim_of
+
 NAME = "entlm_ner"
 HARD_TEXTS = [
     "",
@@ -43,13 +45,13 @@ def eager(started, monkeypatch):
 
 def seen_by_network(nlp, text, monkeypatch):
     """Piece ids that enter the network for a text, without those around windows."""
-    shim = nlp.get_pipe(NAME).label_model.shim
+    shim = shim_of(nlp.get_pipe(NAME).layer)
     prefix, suffix = shim.network.masked_lm.special_pieces()
     seen = []
 
     def note_ids(inputs):
         for ids, mask in zip(inputs[0], inputs[1]):
-            window = ids[mask.bool()].tolist()
+            window = ids[mask == 1].tolist()
             assert window[: len(prefix)] == prefix
             assert window[-len(suffix) :] == suffix
             seen.extend(window[len(prefix) : -len(suffix)])
@@ -89,14 +91,14 @@ def test_hard_texts_can_be_learned_from(backbone, start_nlp):
     ]
     losses = nlp.update(examples, sgd=nlp.create_optimizer())
     assert 0 < losses[NAME] < 20
-    parameters = nlp.get_pipe(NAME).label_model.network.parameters()
+    parameters = nlp.get_pipe(NAME).network.parameters()
     assert all(torch.isfinite(parameter).all() for parameter in parameters)
 
 
 @pytest.fixture
 def n_windows(eager, monkeypatch):
     """Counts the windows that go through the network."""
-    shim = eager.get_pipe(NAME).label_model.shim
+    shim = shim_of(eager.get_pipe(NAME).layer)
     features, counts = shim.features, []
 
     def count_windows(inputs):
@@ -126,7 +128,7 @@ def test_a_million_line_breaks_alone(bert, start_nlp):
 
 @pytest.mark.filterwarnings("ignore:Some words have more than")
 def test_signs_of_the_model_are_plain_text(started, monkeypatch):
-    network = started.get_pipe(NAME).label_model.network
+    network = started.get_pipe(NAME).network
     special = set(network.tokenizer.all_special_ids) - {network.tokenizer.unk_token_id}
     for text in (SIGNS, *SIGNS.split(), SIGNS.replace(" ", "")):
         seen = seen_by_network(started, text, monkeypatch)
@@ -138,22 +140,22 @@ def test_signs_of_the_model_are_plain_text(started, monkeypatch):
 def test_sign_of_the_model_is_spelled_out(bert, start_nlp, monkeypatch):
     nlp = start_nlp(bert)
     seen = seen_by_network(nlp, "[MASK]", monkeypatch)
-    tokenizer = nlp.get_pipe(NAME).label_model.network.tokenizer
+    tokenizer = nlp.get_pipe(NAME).network.tokenizer
     assert tokenizer.convert_ids_to_tokens(seen) == ["[", "mask", "]"]
 
 
 def test_signs_of_the_model_are_plain_text_in_training(started):
-    network = started.get_pipe(NAME).label_model.network
+    network = started.get_pipe(NAME).network
     special = set(network.tokenizer.all_special_ids) - {network.tokenizer.unk_token_id}
     doc = started.make_doc(SIGNS)
-    pieces, _ = started.get_pipe(NAME).model.begin_update([doc])
-    assert not special & set(pieces.piece_ids.tolist())
+    scores, _ = started.get_pipe(NAME).model.begin_update([doc])
+    assert not special & set(scores.pieces.ids.tolist())
 
 
 def test_text_that_names_a_label_is_not_that_label(trained, monkeypatch):
     """Label rows stand beside the output matrix, out of the tokenizer's reach."""
     seen = seen_by_network(trained, "I-PER PER", monkeypatch)
-    tokenizer = trained.get_pipe(NAME).label_model.network.tokenizer
+    tokenizer = trained.get_pipe(NAME).network.tokenizer
     assert tokenizer.convert_ids_to_tokens(seen) == ["i", "-", "per", "per"]
 
 

@@ -8,6 +8,9 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 from thinc.api import SGD, Adam, fix_random_seed
 
+from spacy_entlm.model.layer import shim_of
+from spacy_entlm.model.objective import label_cross_entropy
+
 NAME = "entlm_ner"
 
 
@@ -23,7 +26,7 @@ def loss_of(nlp, example):
 
 
 def weights_of(nlp):
-    state = nlp.get_pipe(NAME).label_model.network.state_dict()
+    state = nlp.get_pipe(NAME).network.state_dict()
     return {name: value.clone() for name, value in state.items()}
 
 
@@ -58,7 +61,7 @@ def test_loss_is_the_mean_per_piece_and_adds_up(started, make_examples):
 
 def test_first_loss_is_that_of_one_softmax(started):
     """Without entities: the plain cross-entropy of each piece against itself."""
-    network = started.get_pipe(NAME).label_model.network
+    network = started.get_pipe(NAME).network
     text = "The cat sleeps ."
     doc = started.make_doc(text)
     reference = started.make_doc(text)
@@ -98,7 +101,7 @@ def test_words_marked_missing_carry_no_loss(started):
     pipe = started.get_pipe(NAME)
     pieces, _ = pipe.model.begin_update([started.make_doc(text)])
     partial = [index["PER"], index["PER"], -1, -1, -2, -2]
-    expected, _ = pipe.label_model.loss(pieces, numpy.array(partial))
+    expected, _ = label_cross_entropy(pieces, numpy.array(partial))
     loss = loss_of(started, Example(started.make_doc(text), reference))
     assert loss == pytest.approx(expected, rel=1e-4)
 
@@ -113,7 +116,7 @@ def test_misaligned_annotation_carries_no_loss(started):
     pipe = started.get_pipe(NAME)
     pieces, _ = pipe.model.begin_update([predicted])
     tags = [-2 if tag is None else -1 for tag in example.get_aligned_ner()]
-    expected, _ = pipe.label_model.loss(pieces, numpy.array(tags))
+    expected, _ = label_cross_entropy(pieces, numpy.array(tags))
     assert loss_of(started, example) == pytest.approx(expected, rel=1e-4)
 
 
@@ -216,9 +219,9 @@ def test_rehearsal_alone_brings_predictions_back(trained_folder, texts):
     nlp.resume_training()
     raw = [Example(nlp.make_doc(text), nlp.make_doc(text)) for text in texts]
     floor = pipe.rehearse(raw)[NAME]
-    pipe.label_model.shim.drop_gradients()
+    shim_of(pipe.layer).drop_gradients()
     torch.manual_seed(0)
-    for parameter in pipe.label_model.network.parameters():
+    for parameter in pipe.network.parameters():
         parameter.data += 0.05 * torch.randn_like(parameter)
     optimizer = Adam(2e-3, L2=0.0)
     losses = [nlp.rehearse(raw, sgd=optimizer)[NAME] for _ in range(25)]

@@ -10,6 +10,7 @@ from spacy.util import load_model_from_config
 from spacy_entlm.decoding.viterbi import ViterbiDecoder
 
 NAME = "entlm_ner"
+IO = {"@misc": "spacy-entlm.io_decoder.v1"}
 VITERBI = {"@misc": "spacy-entlm.viterbi_decoder.v1"}
 
 
@@ -72,9 +73,12 @@ def test_settings_of_the_decoder_can_be_set_when_loading(struct_folder):
 
 
 def test_pipeline_trained_without_transitions_says_what_is_missing(
-    trained_folder, make_examples, annotated, entities
+    bert, blank_nlp, fit, make_examples, annotated, entities, tmp_path
 ):
-    nlp = spacy.load(trained_folder, config={f"components.{NAME}.decoder": VITERBI})
+    trained = blank_nlp(bert, decoder=IO)
+    fit(trained)
+    trained.to_disk(tmp_path / "io")
+    nlp = spacy.load(tmp_path / "io", config={f"components.{NAME}.decoder": VITERBI})
     pipe = nlp.get_pipe(NAME)
     assert isinstance(pipe.decoder, ViterbiDecoder)
     with pytest.raises(ValueError, match="has counted no transitions"):

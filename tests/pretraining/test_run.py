@@ -8,11 +8,12 @@ import torch
 import transformers
 from safetensors.torch import load_file
 
+from spacy_entlm.backbones.compact import COMPACT_FILE
 from spacy_entlm.backbones.learn_rate import suitable_learn_rate
-from spacy_entlm.backbones.recommended import read_recommended
+from spacy_entlm.backbones.loading import load_masked_lm
+from spacy_entlm.backbones.name_map import NameMap
+from spacy_entlm.backbones.recommended import NAME_MAP_FILE
 from spacy_entlm.files.errors import DataError
-from spacy_entlm.label_words.rows import Rows
-from spacy_entlm.model.network import read_learned_rows, save_rows
 from spacy_entlm.pretraining import pieces
 
 WEIGHTS = "model.safetensors"
@@ -163,21 +164,26 @@ def test_recommended_learning_rate_is_kept_or_given(pretrain, tmp_path):
     assert suitable_learn_rate(str(tmp_path / "other")) == 1e-4
 
 
-def test_label_words_and_rows_of_the_backbone_are_kept(pretrain, bert, tmp_path):
-    """Those of a component that was trained on names, whose folder is the backbone."""
-    assert "label_words" not in pretrain("none")
-    trained = tmp_path / "trained"
-    shutil.copytree(bert, trained)
-    (trained / "label_words.json").write_text('{"PER": ["mary"]}')
-    rows = torch.ones(1, 32)
-    save_rows(trained / "label_rows.safetensors", Rows(rows, torch.zeros(1)))
-    words = {"PER": ["mary"]}
-    assert pretrain("kept", run={"backbone": str(trained)})["label_words"] == words
-    again = pretrain("again", run={"backbone": str(tmp_path / "kept")})
-    assert again["label_words"] == words
-    brought = read_recommended(str(tmp_path / "again"))
-    assert brought.label_words == words
-    assert torch.equal(read_learned_rows(brought, 32).weight, rows)
+def test_the_map_from_names_of_the_backbone_is_kept(pretrain, naming, names, tmp_path):
+    pretrain("none")
+    assert NAME_MAP_FILE not in names("none")
+    report = pretrain("kept", run={"backbone": str(naming)})
+    kept, given = (NameMap.load(each, 32) for each in (tmp_path / "kept", naming))
+    assert torch.equal(kept.weight, given.weight) and torch.equal(kept.bias, given.bias)
+    files = {each["name"] for each in report["backbone_files"]}
+    assert files == {WEIGHTS, NAME_MAP_FILE}
+
+
+def test_a_compact_backbone_is_pre_trained_as_an_ordinary_one(
+    pretrain, bert, weights, tmp_path
+):
+    """What comes out is what transformers reads."""
+    (tmp_path / "compact").mkdir()
+    load_masked_lm(bert).save(tmp_path / "compact", compact=True)
+    report = pretrain("one", run={"backbone": str(tmp_path / "compact")})
+    pretrain("two")
+    assert weights("one") == weights("two")
+    assert [each["name"] for each in report["backbone_files"]] == [COMPACT_FILE]
 
 
 @pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "modernbert"])

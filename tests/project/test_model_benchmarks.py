@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 import spacy
 import srsly
+import torch
+import transformers
 
+from spacy_entlm.backbones.loading import load_masked_lm
 from spacy_entlm.evaluation.compare.config import read_config
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "project" / "benchmarks"
@@ -49,6 +52,21 @@ def test_counting_and_the_loop_count_alike(bert, data, tmp_path, capsys):
     load("lm_counts").main(str(bert), data, n_sentences=9, pad_to=None, save=saved)
     assert "same counts: " in capsys.readouterr().out
     assert {"PER", "LOC", "ORG"} <= set(json.loads(saved.read_text()))
+
+
+def test_transformers_reads_the_copy_of_a_backbone(bert, trained_folder, tmp_path):
+    plain = load("plain_backbone").plain_backbone
+    assert plain(str(bert), str(tmp_path)) == str(bert)
+    source = trained_folder / "entlm_ner" / "model"
+    copy = plain(str(source), str(tmp_path / "copy"))
+    theirs = transformers.AutoModelForMaskedLM.from_pretrained(copy)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(copy)
+    ours = load_masked_lm(source)
+    assert len(tokenizer) == len(ours.tokenizer)
+    ids = torch.arange(8)[None]
+    with torch.no_grad():
+        expected = ours.decoder(ours(ids, torch.ones_like(ids)))
+        torch.testing.assert_close(theirs.eval()(ids).logits, expected)
 
 
 @pytest.mark.parametrize("method", ["_component", "_loop"])

@@ -62,6 +62,10 @@ def tried(pytestconfig, thorough):
     return lambda few, many: math.ceil(many * scale) if thorough else few
 
 
+# Of a name in a line for `teach`.
+MARK = ("start", "end", "label")
+
+
 @pytest.fixture(scope="session")
 def inputs(annotated, label_words, bert, trained_folder, tmp_path_factory):
     """A folder of what commands read, with links to a backbone and a pipeline."""
@@ -73,6 +77,11 @@ def inputs(annotated, label_words, bert, trained_folder, tmp_path_factory):
         for text, gold in annotated * 3
     ]
     (folder / "marked.jsonl").write_text("\n".join(lines))
+    kinds = [
+        {"text": text, "spans": [dict(zip(MARK, span)) for span in gold["entities"]]}
+        for text, gold in annotated
+    ]
+    (folder / "kinds.jsonl").write_text("\n".join(map(json.dumps, kinds)))
     (folder / "words.json").write_text(json.dumps(label_words))
     (folder / "data").mkdir()
     for name in ("train", "test"):

@@ -18,6 +18,7 @@ from spacy_entlm.evaluation.compare.config import fill_fields, read_config
 from spacy_entlm.files import text as text_module
 from spacy_entlm.files.errors import DataError
 from spacy_entlm.label_words.words import read_label_words
+from spacy_entlm.teaching.lines import read_marked_lines
 
 NLP = spacy.blank("xx")
 LONG = "x" * 1_000_000
@@ -198,6 +199,26 @@ def test_error_about_a_text_is_short(error_of, read):
 )
 def test_error_about_label_words_is_short(error_of, content):
     error_of("a.json", json.dumps(content), read_label_words)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"text": 3, LONG: 3},
+        {"text": [LONG]},
+        {"text": "a", "spans": LONG},
+        {"text": "a", "spans": [LONG]},
+        {"text": "a", "spans": [{"start": 0, "end": LONG, "label": "x"}]},
+        {"text": "a", "spans": [{"start": 0, "end": 1, "kinds": LONG}]},
+        {"text": "a", "spans": [{"start": 0, "end": 10**4000, "kinds": ["x"]}]},
+        {"text": "a", "labels": LONG},
+    ],
+)
+def test_error_about_a_marked_line_is_short(error_of, entry):
+    def read(path):
+        return list(read_marked_lines([path]))
+
+    assert error_of("a.jsonl", json.dumps(entry), read).count("x") < 600
 
 
 @pytest.mark.parametrize("entity", [[3, 0], [0, 0], [-1, 2], [0, 99], [2, 1]])

@@ -20,18 +20,18 @@ from spacy_entlm.scale.worker import hash_pipeline
 @pytest.fixture
 def fail_at(monkeypatch):
     """Makes the component fail at texts with a word."""
-    predict = EntLMNER.predict
+    score_docs = EntLMNER.score_docs
 
     def fail_at(word):
         def fail(self, docs):
             if any(word in doc.text for doc in docs):
                 raise RuntimeError(f"no {word}")
-            return predict(self, docs)
+            return score_docs(self, docs)
 
-        monkeypatch.setattr(EntLMNER, "predict", fail)
+        monkeypatch.setattr(EntLMNER, "score_docs", fail)
 
     yield fail_at
-    monkeypatch.setattr(EntLMNER, "predict", predict)
+    monkeypatch.setattr(EntLMNER, "score_docs", score_docs)
 
 
 def test_shards_hold_what_predict_writes(apply, trained_folder, read_lines):
@@ -70,11 +70,13 @@ def test_second_run_does_what_is_lacking(apply, read_files, monkeypatch):
     whole = read_files("out")
     Path("out/done/part-000001.json").unlink()
     Path("out/data/part-000001.jsonl").unlink()
-    n_texts = []
-    pipe = EntLMNER.predict
-    monkeypatch.setattr(
-        EntLMNER, "predict", lambda self, d: (n_texts.append(len(d)), pipe(self, d))[1]
-    )
+    n_texts, score_docs = [], EntLMNER.score_docs
+
+    def count(self, docs):
+        n_texts.append(len(docs))
+        return score_docs(self, docs)
+
+    monkeypatch.setattr(EntLMNER, "score_docs", count)
     assert apply("in.txt", "out").exit_code == 0
     assert read_files("out") == whole
     assert sum(n_texts) == whole["data/part-000001.jsonl"].count(b"\n")

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from spacy_entlm.cli import entlm_cli
 from spacy_entlm.corpus.docs import write_docs
 from spacy_entlm.label_words.lm_counts import count_predictions
-from spacy_entlm.model.entlm import load_reader
+from spacy_entlm.model.reader import TextReader
 from spacy_entlm.scale import counts
 from spacy_entlm.scale.engines import Engine
 
@@ -64,7 +64,7 @@ def test_what_needs_one_file_is_refused(marked, option):
 
 
 def test_counts_are_the_sums_of_the_parts(bert, docs, in_parts):
-    reader = load_reader(str(bert))
+    reader = TextReader(str(bert))
     here = count_predictions(reader, docs)
     there = counts.count_with(Engine(), str(bert), reader, docs)
     assert here == there

@@ -54,7 +54,7 @@ def test_examples_are_learned_after_the_text(
 
 
 def test_half_of_the_weights_are_those_that_read(trained, shift, weights_of):
-    network = trained.get_pipe(NAME).label_model.network
+    network = trained.get_pipe(NAME).network
     before = weights_of(trained)
     adapt_network(network, TEXTS, 4)
     assert shift == [(TEXTS, 4)]
@@ -123,14 +123,14 @@ def test_what_is_interrupted_leaves_the_pipeline(
 
 
 def test_a_loaded_pipeline_without_its_backbone_says_so(
-    trained, make_examples, monkeypatch, weights_of
+    trained, trained_folder, make_examples, weights_of
 ):
     before = weights_of(trained)
-    config = trained.get_pipe(NAME).label_model.config
-    monkeypatch.setattr(config, "name", "nowhere/to-be-found")
+    config = {f"components.{NAME}.model.name": "nowhere/to-be-found"}
+    nlp = spacy.load(trained_folder, config=config)
     with pytest.raises(ValueError, match="nowhere/to-be-found"):
-        average_trained(trained, make_examples(trained), trainings=3, texts=TEXTS)
-    assert same(weights_of(trained), before)
+        average_trained(nlp, make_examples(nlp), trainings=3, texts=TEXTS)
+    assert same(weights_of(nlp), before)
 
 
 @pytest.mark.parametrize("factories", [["bert_tagger"], [NAME, NAME]])

@@ -63,7 +63,7 @@ def test_updates_are_not_too_many(n, expected, tmp_path):
 
 @given(st.integers(1, 5000))
 def test_train_makes_about_as_many_updates(n):
-    epochs = few_shot_settings(n, "entlm-mini").epochs
+    epochs = few_shot_settings(n, "entlm-base").epochs
     batcher = build_batcher(4, 20, min_updates=60, max_updates=240)
     n_updates = 20 * len(list(batcher(range(n))))
     assert epochs * math.ceil(n / 4) == pytest.approx(n_updates, rel=0.25)

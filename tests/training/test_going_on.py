@@ -1,7 +1,5 @@
 """A trained pipeline goes on: what it learns anew, and what it keeps."""
 
-import shutil
-
 import pytest
 import spacy
 import torch
@@ -73,7 +71,7 @@ def test_it_takes_20_passes_at_half_the_rate_but_for_a_new_class_or_all_anew(
     trained, fits, settings, epochs, rate
 ):
     spacy_entlm.train(trained, NEW, **settings)
-    backbone = trained.get_pipe(NAME).label_model.config.name
+    backbone = trained.get_pipe(NAME).backbone
     assert fits[0].epochs == epochs
     assert fits[0].learn_rate == suitable_learn_rate(backbone) * rate
 
@@ -89,17 +87,26 @@ def test_a_class_is_new_until_it_has_learned(trained, fits, make_examples):
     assert [settings.epochs for settings in fits] == [60, 20]
 
 
-def test_a_class_that_the_backbone_knows_starts_from_its_row(
-    trained, trained_folder, tmp_path
+@pytest.mark.parametrize("given", [None, {"CITY": []}, {"CITY": ["city"]}])
+def test_a_new_class_starts_from_its_name_where_the_backbone_reads_names(
+    naming, blank_nlp, annotated, given, monkeypatch
 ):
-    backbone = tmp_path / "backbone"
-    shutil.copytree(trained_folder / NAME / "model", backbone)
-    view = trained.get_pipe(NAME).label_model
-    config = {"components": {NAME: {"model": {"name": str(backbone)}}}}
-    nlp = spacy.load(trained_folder, config=config)
-    nlp.get_pipe(NAME).add_label("person", view.label_words["PER"])
-    rows = nlp.get_pipe(NAME).label_model.network.label_rows.weight
-    assert torch.equal(rows[-1], rows[view.labels.index("PER")])
+    """Or from what is given for it."""
+    nlp = blank_nlp(naming)
+    spacy_entlm.train(nlp, annotated, epochs=1)
+    pipe, begun = nlp.get_pipe(NAME), []
+
+    def fit(nlp, names, data, settings):
+        begun.append(pipe.network.rows[pipe.labels.index("CITY")].detach().clone())
+        return {NAME: []}
+
+    monkeypatch.setattr("spacy_entlm.training.recipe.fit", fit)
+    if given is None:
+        given = {"CITY": ["a place to live"]}
+    spacy_entlm.train(nlp, NEW, label_words=given, share=1.0)
+    (text,) = given["CITY"] or ["city"]
+    assert pipe.label_data["CITY"] == [text]
+    torch.testing.assert_close(begun[0], pipe.network.row_of_name(text)[0])
 
 
 @pytest.mark.parametrize("share", [0, -1, 1.5, float("nan")])

@@ -1,12 +1,9 @@
-import json
-
 import numpy
 import pytest
 import spacy
 from thinc.api import Adam, Config, registry
 
 import spacy_entlm
-from spacy_entlm.backbones.recommended import read_recommended
 from spacy_entlm.training.optimizer import build_adam
 from spacy_entlm.training.schedule import StepsToZero
 
@@ -171,26 +168,24 @@ def test_without_a_known_end_weights_are_free(rate):
     numpy.testing.assert_array_equal(free, held)
 
 
-def test_weights_of_a_backbone_that_knows_classes_are_held(bert):
-    assert build_adam(rates(9), backbone="entlm-mini").pull > 0
+def test_weights_of_a_backbone_that_reads_names_are_held(bert, naming):
+    assert build_adam(rates(9), backbone=str(naming)).pull > 0
+    assert build_adam(rates(9), backbone="entlm-base").pull > 0
     assert build_adam(rates(9), backbone=str(bert)).pull == 0
-    assert build_adam(rates(9), backbone="entlm-mini", start_pull=0).pull == 0
+    assert build_adam(rates(9)).pull == 0
+    assert build_adam(rates(9), backbone=str(naming), start_pull=0).pull == 0
+    given = build_adam(rates(9), backbone=str(bert), start_pull=1.2)
+    assert given.pull == build_adam(rates(9), backbone=str(naming)).pull
 
 
-def test_weights_are_held_nearer_where_the_backbone_knows_all_classes(tmp_path):
-    learned = read_recommended("entlm-mini").label_words
-    known = {"MINE": learned["disease"], "Drug": learned["drug"]}
-    pulls = []
-    for words in (known, {**known, "other": ["paris"]}):
-        path = tmp_path / "label_words.json"
-        path.write_text(json.dumps(words), "utf8")
-        settings = {"backbone": "entlm-mini", "label_words": str(path)}
-        pulls.append(build_adam(rates(9), **settings).pull)
-    missing = build_adam(rates(9), backbone="entlm-mini", label_words="gone.json")
-    assert pulls[0] > pulls[1] == missing.pull > 0
-
-
-def test_a_recipe_holds_weights_by_the_classes_that_it_found(monkeypatch):
+@pytest.mark.parametrize(
+    "factory, reads_names, pull",
+    [("entlm_ner", True, 1.2), ("entlm_ner", False, 0.0), ("bert_tagger", True, 0.0)],
+)
+def test_a_recipe_holds_weights_where_classes_start_from_names(
+    bert, naming, annotated, monkeypatch, factory, reads_names, pull
+):
+    """Not those of a peer, whose tags are all new."""
     given = []
 
     def fit(nlp, names, examples, settings):
@@ -198,10 +193,8 @@ def test_a_recipe_holds_weights_by_the_classes_that_it_found(monkeypatch):
         return {name: [1.0] for name in names}
 
     monkeypatch.setattr("spacy_entlm.training.recipe.fit", fit)
-    for label in ("disease", "qzx"):
-        nlp = spacy.blank("en")
-        example = ("He had malaria .", {"entities": [(7, 14, label)]})
-        other = ("She saw Rome .", {"entities": [(8, 12, "LOC")]})
-        words = {"qzx": ["paris"], "LOC": ["rome"]} if label == "qzx" else None
-        spacy_entlm.train(nlp, [example, other], label_words=words)
-    assert given[0] > given[1] > 0
+    nlp = spacy.blank("xx")
+    backbone = str(naming if reads_names else bert)
+    nlp.add_pipe(factory, config={"model": {"name": backbone}})
+    spacy_entlm.train(nlp, annotated)
+    assert given == [pull]

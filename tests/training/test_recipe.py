@@ -54,7 +54,7 @@ def test_an_empty_pipeline_gets_the_component(annotated):
     nlp = spacy.blank("en")
     spacy_entlm.train(nlp, annotated, epochs=1)
     assert nlp.pipe_names == [NAME]
-    assert nlp.config["components"][NAME]["model"]["name"] == "entlm-mini"
+    assert nlp.config["components"][NAME]["model"]["name"] == "entlm-base"
 
 
 def test_what_was_trained_predicts(nlp, annotated, entities, fit):
@@ -126,7 +126,9 @@ def test_numbers_below_one_are_refused(nlp, annotated, setting):
         spacy_entlm.train(nlp, annotated, **{setting: 0})
 
 
-def test_learning_nothing_ends_with_a_warning(nlp, fit, caplog):
+def test_learning_nothing_ends_with_a_warning(bert, blank_nlp, fit, caplog):
+    """An untrained one finds nothing where a label has to outscore all words."""
+    nlp = blank_nlp(bert, model={"rivals": "vocabulary"})
     with caplog.at_level(logging.WARNING, logger="spacy.entlm"):
         fit(nlp, epochs=1, learn_rate=1e-9)
     (record,) = caplog.records

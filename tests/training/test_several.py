@@ -1,6 +1,8 @@
 """Several trainings on the same examples, of which the weights become the mean."""
 
 import pytest
+import spacy
+import srsly
 import torch
 
 import spacy_entlm
@@ -69,7 +71,7 @@ def test_what_fails_leaves_the_first_training(
         if len(begun) == 2:
             raise KeyboardInterrupt
         with torch.no_grad():
-            for parameter in nlp.get_pipe(NAME).label_model.network.parameters():
+            for parameter in nlp.get_pipe(NAME).network.parameters():
                 parameter += 1
 
     monkeypatch.setattr(several, "fit", stop)
@@ -96,10 +98,31 @@ def test_there_is_at_least_one_training(trained_with):
 
 def test_trainings_start_from_rows_that_were_given(bert, trained_with, tmp_path):
     pipe = trained_with(seed=1).get_pipe(NAME)
-    width = pipe.label_model.network.label_rows.weight.shape[1]
+    width = pipe.network.label_rows.weight.shape[1]
     row = torch.arange(float(width))
     save_tensors(tmp_path / "rows.safetensors", {"LOC": row})
     network = several.untrained_network(pipe, tmp_path / "rows.safetensors")
     number = pipe.labels.index("LOC")
-    assert torch.equal(network.head.rows[number], row)
-    assert not torch.equal(several.untrained_network(pipe).head.rows[number], row)
+    assert torch.equal(network.rows[number], row)
+    assert not torch.equal(several.untrained_network(pipe).rows[number], row)
+
+
+@pytest.mark.parametrize("start", [None, "name", "words", "both"])
+def test_trainings_start_from_names_or_words_as_the_first_did(
+    naming, blank_nlp, make_examples, tmp_path, start
+):
+    """Also those of a pipeline that was loaded."""
+    nlp = blank_nlp(naming, start=start)
+    searched = {"PER": ["mary", "john"], "LOC": ["rome"]}
+    srsly.write_json(tmp_path / "words.json", searched)
+    nlp.config["initialize"]["components"][NAME] = {
+        "searched_words": str(tmp_path / "words.json"),
+        "label_words": {"ORG": ["a bank", "green house"]},
+    }
+    nlp.initialize(lambda: make_examples(nlp))
+    nlp.to_disk(tmp_path / "model")
+    pipe = spacy.load(tmp_path / "model").get_pipe(NAME)
+    begun = several.untrained_network(pipe)
+    assert begun.label_words == pipe.label_data
+    for row, expected in zip(begun.rows, pipe.network.rows):
+        torch.testing.assert_close(row, expected, atol=1e-5, rtol=1e-5)

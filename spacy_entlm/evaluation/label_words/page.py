@@ -139,18 +139,17 @@ def _write_texts(axes: Any, points: List[Point], plane: numpy.ndarray) -> None:
 
 
 def _nearest(
-    row: numpy.ndarray, vocabulary: numpy.ndarray, tokenizer: Any, ids: Mapping
+    row: numpy.ndarray, vocabulary: numpy.ndarray, tokenizer: Any, ids: Any
 ) -> List[Tuple[str, float, str]]:
-    """The vocabulary words of the greatest cosine with a row, their cosines, and whose
-    label words they are."""
-    from ...label_words.lm_counts import piece_as_word
+    """The vocabulary words nearest to a row, their cosines, and whose label words they
+    are."""
+    from ...label_words.nearest import nearest_words
 
-    norms = numpy.linalg.norm(vocabulary, axis=1) * numpy.linalg.norm(row)
-    cosines = vocabulary @ row / numpy.maximum(norms, numpy.finfo(row.dtype).tiny)
-    cosines[tokenizer.all_special_ids] = -numpy.inf
-    nearest = []
-    for i in numpy.argsort(-cosines, kind="stable")[:N_NEAREST].tolist():
-        owners = [label for label, own in ids.items() if [i] in own.values()]
-        word = piece_as_word(tokenizer.convert_ids_to_tokens(i), tokenizer)
-        nearest.append((word, float(cosines[i]), ", ".join(owners)))
-    return nearest
+    return [
+        (
+            near.word,
+            near.cosine,
+            ", ".join(x for x, own in ids.items() if [near.piece] in own.values()),
+        )
+        for near in nearest_words(row, vocabulary, tokenizer, N_NEAREST)
+    ]

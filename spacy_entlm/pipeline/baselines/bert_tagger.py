@@ -5,27 +5,26 @@ EntLM; the features are the encoder's, not those of the masked LM's head.
 """
 
 from pathlib import Path
-from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple, cast
+from typing import Callable, Iterable, List, Optional, Sequence, Tuple
 
 import numpy
 import srsly
 import torch
+from spacy.errors import Errors
 from spacy.language import Language
 from spacy.training import Example, validate_get_examples
 
 from ...backbones.errors import BackboneError
 from ...backbones.masked_lm import MaskedLM
-from ...decoding.types import LabelScores
 from ...files.errors import DataError
 from ...files.json_lines import read_json
 from ...label_words.rows import Rows
-from ...model.label_scores import WordScores
 from ...model.network import LabelNetwork, load_rows, save_rows
-from ...model.pytorch import MaskedLMModel, as_label_scores
-from ...model.types import NO_TARGET, PieceFeatures, PieceGradient
+from ...model.objective import label_cross_entropy
+from ...model.types import PieceScores
 from ..base import MaskedLMNER
 from ..calibration import UNCHANGED
-from ..examples import entity_labels
+from ..examples import entity_labels, word_targets
 
 TAGS_FILE = "tags.json"
 ROWS_FILE = "tag_rows.safetensors"
@@ -36,10 +35,8 @@ RANGE_SETTING, DEFAULT_RANGE = "initializer_range", 0.02
 
 
 class TaggerNetwork(LabelNetwork):
-    """The encoder of a masked LM with one row for each tag and one for no entity.
-
-    All rows are new. Each tag's is a parameter of its own, so that tags can be added.
-    """
+    """The encoder of a masked LM with one row for each tag and one for no entity, which
+    is what a tag has to outscore. All rows are new."""
 
     def __init__(self, masked_lm: MaskedLM):
         """masked_lm (MaskedLM): Its head stays as it is, and is not used.
@@ -56,7 +53,6 @@ class TaggerNetwork(LabelNetwork):
         self.dropout = next((rate for rate in rates if rate is not None), 0.0)
         self.outside = torch.nn.Linear(config.hidden_size, 1)
         self.outside.weight.data, self.outside.bias.data = self.new_row()
-        self.tags: List[str] = []
 
     def new_row(self) -> Tuple[torch.Tensor, torch.Tensor]:
         """Random weight (1, width) and zero bias (1)."""
@@ -65,44 +61,51 @@ class TaggerNetwork(LabelNetwork):
         spread = getattr(config, RANGE_SETTING, None) or DEFAULT_RANGE
         return torch.randn_like(weight) * spread, weight.new_zeros(1)
 
+    def add_labels(self, tags: Iterable[str]) -> None:
+        """Add tags with new rows; the others stay as they are."""
+        for tag in tags:
+            weight, bias = self.new_row()
+            self.add_row(tag, weight[0], bias)
+
     def read(
         self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor
     ) -> torch.Tensor:
         """The encoder's features."""
-        encoder = self.masked_lm.body.base_model
-        features = encoder(input_ids=ids, attention_mask=mask).last_hidden_state
-        features = features.flatten(0, 1)[positions].float()
+        features = self.masked_lm.hidden(ids, mask).flatten(0, 1)[positions].float()
         return torch.nn.functional.dropout(features, self.dropout, self.training)
 
-    @property
-    def vocabulary(self) -> Rows:
-        """The row of "no entity", in the place of the vocabulary's."""
-        return Rows(self.outside.weight, self.outside.bias)
+    def no_features(self) -> torch.Tensor:
+        """Features of no piece."""
+        return self.outside.weight.detach()[:0]
 
-    def tag_scores(self, features: torch.Tensor) -> torch.Tensor:
-        """Scores that a softmax turns into probabilities.
+    def rival_scores(
+        self, features: torch.Tensor, piece_ids: torch.Tensor
+    ) -> torch.Tensor:
+        """The score of "no entity"."""
+        return self.outside(features)[:, 0]
 
-        features: float32 (n, width).
-        RETURNS: float32 (n, 1 + n_tags), of no entity and of the tags.
-        """
-        parts = [rows.scores(features) for rows in (self.vocabulary, self.label_rows)]
-        return torch.cat(parts, dim=1)
+    def rivals(
+        self, piece_ids: numpy.ndarray, rival_ids: Optional[numpy.ndarray] = None
+    ) -> Tuple[Rows, torch.Tensor, Optional[numpy.ndarray]]:
+        """The row of "no entity", which is that of each piece outside."""
+        own = torch.zeros(len(piece_ids), dtype=torch.int64, device=self.device)
+        return Rows(self.outside.weight, self.outside.bias), own, None
 
     def save_rows(self, folder: Path) -> None:
         """Write the tags and their rows, after that of "no entity"."""
-        srsly.write_json(folder / TAGS_FILE, self.tags)
-        weight = torch.cat([self.outside.weight, self.label_rows.weight])
-        bias = torch.cat([self.outside.bias, *self.head.biases])
+        srsly.write_json(folder / TAGS_FILE, self.labels)
+        weight = torch.cat([self.outside.weight, *(row[None] for row in self.rows)])
+        bias = torch.cat([self.outside.bias, *self.biases])
         save_rows(folder / ROWS_FILE, Rows(weight, bias))
 
     def load_rows(self, folder: Path) -> None:
         """Read what `save_rows` wrote."""
-        self.tags = _read_tags(folder / TAGS_FILE)
+        tags = _read_tags(folder / TAGS_FILE)
         width = self.outside.weight.shape[1]
-        rows = load_rows(folder / ROWS_FILE, 1 + len(self.tags), width)
-        weight, bias = rows.weight, cast(torch.Tensor, rows.bias)
+        weight, bias = load_rows(folder / ROWS_FILE, 1 + len(tags), width)
         self.outside.weight.data, self.outside.bias.data = weight[:1], bias[:1]
-        self.head.extend(Rows(weight[1:], bias[1:]))
+        for tag, row, its_bias in zip(tags, weight[1:], bias[1:]):
+            self.add_row(tag, row, its_bias)
 
 
 def _read_tags(path: Path) -> List[str]:
@@ -116,63 +119,6 @@ def _read_tags(path: Path) -> List[str]:
     return tags
 
 
-class TaggerModel(MaskedLMModel):
-    """Rows of tags on the encoder of a masked LM."""
-
-    network_class = TaggerNetwork
-
-    @property
-    def labels(self) -> List[str]:
-        """The tags, in the order of their rows."""
-        return list(self.network.tags)
-
-    def add_labels(self, tags: Iterable[str]) -> None:
-        """Add tags with new rows; the others stay as they are."""
-        for tag in tags:
-            weight, bias = self.network.new_row()
-            self.network.head.add(weight[0], bias)
-            self.network.tags.append(tag)
-
-    @torch.no_grad()
-    def score(self, pieces: PieceFeatures, **settings: Any) -> LabelScores:
-        """Scores of the words that `model.predict` read, with p of all tags; settings
-        change nothing."""
-        network, words = self.network, self.to_device(pieces.first_words)
-        # A word that no piece stands for is no entity.
-        shape = (sum(pieces.lengths), 1 + len(network.tags))
-        probs = torch.zeros(shape, device=self.device)
-        probs[:, 0] = 1
-        scores = network.tag_scores(pieces.features)
-        probs[words] = torch.softmax(scores, dim=1)
-        top, best = probs.max(dim=1)
-        found = WordScores(
-            best - 1,
-            torch.where(best > 0, top, 0.0),
-            probs[:, 1:].contiguous(),
-            probs[:, 0].contiguous(),
-        )
-        return as_label_scores(found, pieces.lengths)
-
-    def loss(
-        self, pieces: PieceFeatures, word_targets: numpy.ndarray
-    ) -> Tuple[float, PieceGradient]:
-        """Cross-entropy over "no entity" and the tags, on the first piece of each word,
-        as the paper's authors train their tagger.
-
-        word_targets: int64 (n_words), index of a tag, NO_ENTITY, or NO_TARGET where the
-            annotation is missing.
-        RETURNS: mean loss per first piece, and the gradient of its sum.
-        """
-        _, first = numpy.unique(pieces.first_words, return_index=True)
-        targets = word_targets[pieces.first_words[first]]
-        # A piece that reaches into a word with another target says nothing certain.
-        clear = targets == word_targets[pieces.last_words[first]]
-        clear &= targets != NO_TARGET
-        # Row 0 is "no entity", and NO_ENTITY is -1.
-        rows, tags = first[clear], targets[clear] + 1
-        return self.cross_entropy(pieces, rows, tags, self.vocabulary)
-
-
 class BertTagger(MaskedLMNER):
     """Finds entities with a new linear layer on the encoder of a masked LM."""
 
@@ -184,7 +130,32 @@ class BertTagger(MaskedLMNER):
     def add_label(self, label: str) -> int:
         """Add a class. On a trained pipeline its rows are new, the others stay.
         RETURNS (int): 1, or 0 if the class is there already."""
-        return self._add_label(label, [])
+        if not isinstance(label, str):
+            raise ValueError(Errors.E187)
+        if label in self.labels:
+            return 0
+        if self.is_initialized:
+            self.network.add_labels([label])
+            self.new_labels.add(label)
+        else:
+            self._added[label] = []
+        self._note_labels()
+        return 1
+
+    def get_loss(
+        self, examples: Iterable[Example], scores: PieceScores
+    ) -> Tuple[float, PieceScores]:
+        """Loss and gradient, of the first piece of each word, as the paper's authors
+        train their tagger; nothing is changed.
+
+        scores (PieceScores): From `model.begin_update`.
+        RETURNS: Mean loss per first piece, and the gradient of its sum.
+        RAISES (ValueError): If an entity's label is none of the classes.
+        """
+        pieces = scores.pieces
+        _, first = numpy.unique(pieces.first_words, return_index=True)
+        targets = word_targets(examples, self.labels, self.name)
+        return label_cross_entropy(scores, targets, only=first)
 
     def initialize(
         self,
@@ -211,7 +182,7 @@ class BertTagger(MaskedLMNER):
             )
         self.calibration = UNCHANGED
         with self._initializing(nlp):
-            self.label_model.add_labels(wanted)
+            self.network.add_labels(wanted)
             self._note_labels()  # examples may have another vocabulary
             self._learn(get_examples, nlp)
 

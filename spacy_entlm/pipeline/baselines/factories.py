@@ -10,7 +10,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 
 from ...decoding.types import Decoder
-from ...model.base import PieceModel, get_label_model
+from ...model.layer import LabelModel, find_layer
 from ..base import ASSIGNS, COMMON_CONFIG, MODEL_CONFIG, SCORE_WEIGHTS, MaskedLMNER
 from ..requirements import add_requirement
 
@@ -25,12 +25,13 @@ def build_tagger_v1(
     window: Optional[int] = None,
     stride: Optional[int] = None,
     max_batch_pieces: Optional[int] = None,
+    layers: Optional[int] = None,
     precision: str = "float32",
     mixed_precision: bool = False,
     transformer_config: Dict[str, Any] = {},  # noqa: B006 (config values are copied)
     tokenizer_config: Dict[str, Any] = {},  # noqa: B006
     nearest: bool = False,
-) -> PieceModel:
+) -> LabelModel:
     """The encoder of a masked LM with a new linear layer (`spacy-entlm.Tagger.v1`).
 
     nearest (bool): Whether it predicts, once it is trained, the class of the nearest
@@ -38,19 +39,31 @@ def build_tagger_v1(
         `spacy-entlm.EntLM.v1`.
     RAISES (ValueError): If a setting has no such value.
     """
-    settings = {key: value for key, value in locals().items() if key != "nearest"}
-    from ...model.pytorch import ModelConfig, build_model
-    from .bert_tagger import TaggerModel
-    from .nnshot import NNShotModel
+    from ...model.entlm import NetworkConfig, build_network_layer
+    from .bert_tagger import TaggerNetwork
+    from .nnshot import NNShotNetwork
 
-    config = ModelConfig(**settings)  # the settings have the same names
-    return build_model(NNShotModel if nearest else TaggerModel, config)
+    config = NetworkConfig(
+        get_spans,
+        window,
+        stride,
+        max_batch_pieces,
+        name=name,
+        layers=layers,
+        precision=precision,
+        mixed_precision=mixed_precision,
+        transformer_config=transformer_config,
+        tokenizer_config=tokenizer_config,
+    )
+    layer = build_network_layer(NNShotNetwork if nearest else TaggerNetwork, config)
+    layer.attrs["nearest"] = nearest
+    return layer
 
 
 def make_peer(
     nlp: Language,
     name: str,
-    model: PieceModel,
+    model: LabelModel,
     decoder: Decoder,
     threshold: Optional[float],
     spans_key: Optional[str],
@@ -60,18 +73,27 @@ def make_peer(
 ) -> MaskedLMNER:
     """Create a tagger, or a component that predicts by its nearest training words.
 
-    model (PieceModel): A model such as `spacy-entlm.Tagger.v1`; its setting `nearest`
+    model (LabelModel): A model such as `spacy-entlm.Tagger.v1`; its setting `nearest`
         decides which.
     decoder (Decoder): Turns scores into entities.
     threshold, spans_key, annotate_ents, overwrite, scorer: As those of `entlm_ner`.
     """
-    settings = {**locals()}  # which the component calls the same
-    add_requirement(settings.pop("nlp"))
+    add_requirement(nlp)
     from .bert_tagger import BertTagger
-    from .nnshot import NNShot, NNShotModel
+    from .nnshot import NNShot
 
-    is_nearest = isinstance(get_label_model(model), NNShotModel)
-    return (NNShot if is_nearest else BertTagger)(nlp.vocab, **settings)
+    is_nearest = find_layer(model).attrs.get("nearest", False)
+    return (NNShot if is_nearest else BertTagger)(
+        nlp.vocab,
+        model,
+        name,
+        decoder=decoder,
+        threshold=threshold,
+        spans_key=spans_key,
+        annotate_ents=annotate_ents,
+        overwrite=overwrite,
+        scorer=scorer,
+    )
 
 
 def _default_config(nearest: bool, **others: Any) -> Dict[str, Any]:

@@ -16,10 +16,10 @@ from thinc.api import Optimizer
 from ...backbones.masked_lm import MaskedLM
 from ...files.errors import DataError
 from ...files.tensors import load_tensors, save_tensors
-from ...model.base import PieceModel
-from ...model.types import NO_TARGET, PieceFeatures
+from ...model.layer import LabelModel, read_words
+from ...model.types import NO_TARGET
 from ..examples import annotated_before, word_targets
-from .bert_tagger import BertTagger, TaggerModel, TaggerNetwork
+from .bert_tagger import BertTagger, TaggerNetwork
 
 logger = logging.getLogger("spacy.entlm")
 
@@ -61,6 +61,14 @@ class NNShotNetwork(TaggerNetwork):
         self.support_features = self.support_features[:0]
         self.support_tags = self.support_tags[:0]
 
+    def word_scores(
+        self, features: torch.Tensor, piece_ids: numpy.ndarray
+    ) -> Tuple[torch.Tensor, torch.Tensor]:
+        """Scores of the tags, and of no entity."""
+        scores = self.tag_scores(features)
+        return scores[:, 1:].contiguous(), scores[:, 0].contiguous()
+
+    @torch.no_grad()
     def tag_scores(self, features: torch.Tensor) -> torch.Tensor:
         """Negative squared Euclidean distance to the nearest word of each tag, both of
         length 1.
@@ -68,7 +76,7 @@ class NNShotNetwork(TaggerNetwork):
         features: float32 (n, width).
         RETURNS: float32 (n, 1 + n_tags), of no entity and of the tags.
         """
-        scores = features.new_full((len(features), 1 + len(self.tags)), FARTHEST)
+        scores = features.new_full((len(features), 1 + len(self.labels)), FARTHEST)
         if not self.has_index or not len(features):
             return scores
         products = torch.nn.functional.normalize(features) @ self.support_features.T
@@ -97,18 +105,12 @@ class NNShotNetwork(TaggerNetwork):
             shapes = {FEATURES_KEY: (None, width), TAGS_KEY: (None,)}
             tensors = load_tensors(path, shapes)
             features, tags = tensors[FEATURES_KEY], tensors[TAGS_KEY].numpy()
-            known = numpy.isin(tags, numpy.arange(1 + len(self.tags))).all()
+            known = numpy.isin(tags, numpy.arange(1 + len(self.labels))).all()
             is_sorted = tags.dtype == "int64" and (numpy.diff(tags) >= 0).all()
             if len(features) != len(tags) or not (known and is_sorted):
                 problem = "does not fit the model: its tags are not those of the words"
                 raise DataError(problem, path=path)
             self.support_features, self.support_tags = features, tags
-
-
-class NNShotModel(TaggerModel):
-    """A tagger that predicts by the words of its support set."""
-
-    network_class = NNShotNetwork
 
 
 class NNShot(BertTagger):
@@ -123,7 +125,7 @@ class NNShot(BertTagger):
     """
 
     def __init__(
-        self, vocab: Vocab, model: PieceModel, name: str = "nnshot", **settings: Any
+        self, vocab: Vocab, model: LabelModel, name: str = "nnshot", **settings: Any
     ) -> None:
         """vocab (Vocab): The shared vocabulary. The others are those of `make_peer`."""
         super().__init__(vocab, model, name, **settings)
@@ -152,22 +154,24 @@ class NNShot(BertTagger):
         if not (targets != NO_TARGET).any():
             raise ValueError(f"[{self.name}] No word of the support set is annotated")
         self._support = ([eg.predicted for eg in examples], targets)
-        self.label_model.network.drop_index()
+        self.network.drop_index()
 
-    def _read_words(self, docs: List[Doc]) -> PieceFeatures:
+    def begin(self) -> None:
+        """Read the support set, if that is not done yet.
+        RAISES (ValueError): If there are no weights, or no support set."""
+        super().begin()
         self._read_support()
-        if self.is_initialized and not self.label_model.network.has_index:
+        if not self.network.has_index:
             raise ValueError(
                 f"[{self.name}] There is no support set: give one with "
                 f"nlp.get_pipe({self.name!r}).set_support(examples)"
             )
-        return super()._read_words(docs)
 
     def finish_update(self, sgd: Optimizer) -> None:
         """Update the parameters. What was read of the support set is out of date."""
         super().finish_update(sgd)
         if self._support is not None:
-            self.label_model.network.drop_index()
+            self.network.drop_index()
         elif not self._said_outdated:
             self._said_outdated = True
             logger.warning(
@@ -181,10 +185,10 @@ class NNShot(BertTagger):
     def _read_support(self) -> None:
         if self._support is None or not self.is_initialized:
             return
-        model, (docs, targets) = self.label_model, self._support
-        if not model.network.has_index:
-            pieces = model.read_words(docs, wanted=targets != NO_TARGET)
-            model.network.set_index(pieces.features, targets[pieces.first_words] + 1)
+        docs, targets = self._support
+        if not self.network.has_index:
+            found = read_words(self.layer, docs, wanted=targets != NO_TARGET)
+            self.network.set_index(found.features, targets[found.words] + 1)
 
     def _write_parts(self, folder: Path, exclude: Iterable[str]) -> None:
         self._read_support()
@@ -194,6 +198,6 @@ class NNShot(BertTagger):
         labels = self.labels
         super()._load_model(path)
         # A tagger's files have no support set: then this one's stays.
-        brings_one = self.is_initialized and self.label_model.network.has_index
+        brings_one = self.is_initialized and self.network.has_index
         if brings_one or self.labels != labels:
             self._support = None

@@ -46,7 +46,7 @@ def fitted(bert, blank_peer, train_peer):
 
 
 def network_of(nlp):
-    return nlp.get_pipe(NAME).label_model.network
+    return nlp.get_pipe(NAME).network
 
 
 def found(nlp, texts):
@@ -65,7 +65,7 @@ def test_learns_the_sentences_by_heart(fitted, annotated, entities):
 def test_each_class_has_a_row(start):
     nlp = start()
     assert nlp.get_pipe(NAME).labels == ("PER", "LOC", "ORG")
-    assert len(network_of(nlp).head) == 3
+    assert len(network_of(nlp).rows) == 3
 
 
 def test_works_with_each_backbone(backbone, blank_peer, train_peer, texts):
@@ -91,20 +91,16 @@ def test_probabilities_are_a_softmax_over_no_entity_and_the_tags(start):
     nlp = start()
     network, pipe = network_of(nlp), nlp.get_pipe(NAME)
     doc = nlp.make_doc("John works in Rome")
-    scores = pipe.score_words([doc])
+    scores = pipe.score_docs([doc])
     ids = torch.tensor([network.tokenizer(doc.text)["input_ids"]])
-    weight = torch.cat([network.outside.weight, *(r[None] for r in network.head.rows)])
-    bias = torch.cat([network.outside.bias, *network.head.biases])
+    weight = torch.cat([network.outside.weight, *(r[None] for r in network.rows)])
+    bias = torch.cat([network.outside.bias, *network.biases])
     with torch.no_grad():
         features = network.masked_lm.body.bert(ids).last_hidden_state[0, 1:-1]
         expected = torch.softmax(features @ weight.T + bias, dim=1).numpy()
     # Every word of this text is one piece.
-    numpy.testing.assert_allclose(scores.word_prob, expected[:, 0], rtol=1e-4)
+    numpy.testing.assert_allclose(scores.outside, expected[:, 0], rtol=1e-4)
     numpy.testing.assert_allclose(scores.probs, expected[:, 1:], rtol=1e-4)
-    best = expected.argmax(axis=1) - 1
-    assert scores.best.tolist() == best.tolist()
-    confidence = numpy.where(best >= 0, expected.max(axis=1), 0)
-    numpy.testing.assert_allclose(scores.confidence, confidence, rtol=1e-4)
 
 
 def test_first_pieces_alone_carry_loss(start):
@@ -121,7 +117,8 @@ def test_first_pieces_alone_carry_loss(start):
     ids = torch.tensor([encoding["input_ids"]])
     with torch.no_grad():
         features = network.masked_lm.body.bert(ids).last_hidden_state[0, first]
-        scores = network.tag_scores(features)
+        none, tags = network.outside(features), network.label_rows.scores(features)
+        scores = torch.cat([none, tags], 1)
         expected = torch.nn.functional.cross_entropy(scores, torch.tensor([0, 2, 0]))
     loss = nlp.update([Example(nlp.make_doc(text), doc)], sgd=False)[NAME]
     assert loss == pytest.approx(float(expected), rel=1e-4)
@@ -139,7 +136,7 @@ def test_trains_as_transformers_token_classification_does(
     peer = transformers.AutoModelForTokenClassification.from_pretrained(
         bert, num_labels=4, **NO_DROPOUT["transformer_config"]
     )
-    rows = [network.outside.weight, *(row[None] for row in network.head.rows)]
+    rows = [network.outside.weight, *(row[None] for row in network.rows)]
     peer.classifier.weight.data = torch.cat(rows).detach().clone()
     peer.train()
     optimizer = torch.optim.SGD(peer.parameters(), lr=0.1)
@@ -175,7 +172,7 @@ def test_head_of_the_masked_lm_is_left_alone(start, make_examples):
     before = {k: v.clone() for k, v in network.state_dict().items()}
     nlp.update(make_examples(nlp), sgd=Adam(1e-2, L2=0.0, grad_clip=0.0))
     changed = {k for k, v in network.state_dict().items() if not v.equal(before[k])}
-    assert {"outside.weight", "head.rows.0", "head.biases.2"} <= changed
+    assert {"outside.weight", "rows.0", "biases.2"} <= changed
     assert any("encoder" in key for key in changed)
     assert not any("cls.predictions.transform" in key for key in changed)
 
@@ -219,9 +216,9 @@ def test_added_label_is_learned_and_the_others_stay(start, make_examples):
     pipe = nlp.get_pipe(NAME)
     optimizer = Adam(1e-2, L2=0.0, grad_clip=0.0)
     nlp.update(make_examples(nlp), sgd=optimizer)
-    scores = pipe.score_words([nlp.make_doc("John works")])
+    scores = pipe.score_docs([nlp.make_doc("John works")])
     assert (pipe.add_label("DRUG"), pipe.add_label("DRUG")) == (1, 0)
-    again = pipe.score_words([nlp.make_doc("John works")])
+    again = pipe.score_docs([nlp.make_doc("John works")])
     ratio = again.probs[:, :3] / scores.probs
     numpy.testing.assert_allclose(ratio, ratio[:, :1].repeat(3, axis=1), rtol=1e-4)
     nlp.update(make_examples(nlp), sgd=optimizer)

@@ -19,6 +19,8 @@ from spacy_entlm.cli import entlm_cli
 from spacy_entlm.files.file import write_file
 from spacy_entlm.pretraining.run import Pretraining
 from spacy_entlm.pretraining.settings import Settings
+from spacy_entlm.teaching.run import Teaching
+from spacy_entlm.teaching.settings import Settings as TeachSettings
 from spacy_entlm.workbench import runs as workbench_runs
 from spacy_entlm.workbench.docs import make_pipeline
 from spacy_entlm.workbench.store import ACCEPT, NewText, Store
@@ -43,6 +45,7 @@ KILLS = {
     "export": ((20, 20), (0, 0)),
     "train": ((15, 10), (0, 0)),
     "pretrain": ((30, 60), (1, 1)),
+    "teach": ((30, 60), (1, 1)),
     "workbench": ((10, 15), (0, 0)),
 }
 SKIPPED = "one of the thorough profile: it takes long"
@@ -78,7 +81,7 @@ def jobs(make_job, inputs, trained, annotated, tmp_path):
         pipe = trained.get_pipe(NAME)
         pipe.to_disk(tmp_path / "old")
         with torch.no_grad():
-            for parameter in pipe.label_model.network.parameters():
+            for parameter in pipe.network.parameters():
                 parameter.mul_(0.5)
         # Not the whole pipeline: spaCy writes its vocabulary in place.
         return make_job(
@@ -138,13 +141,26 @@ def jobs(make_job, inputs, trained, annotated, tmp_path):
 
         return make_job(work, read=read_model)
 
+    def teach():
+        settings = TeachSettings(
+            **{"steps": 3, "lines": 4, "texts": 2, "length": 16, "held_out": 0.2},
+            **{"device": "cpu", "checkpoint_minutes": 0.0},
+        )
+        lines, text = [inputs / "kinds.jsonl"], [inputs / "plain.txt"]
+
+        def work():
+            given = lines, out / "out", str(inputs / "bert"), text, settings
+            Teaching(*given, lambda line: None).run(resume=True, overwrite=True)
+
+        return make_job(work, read=read_model)
+
     def workbench():
         return workbench_job(make_job, inputs, annotated, out)
 
     return lambda name: {
         **{"save": save, "annotate": annotate, "search": search, "convert": convert},
         **{"predict": predict, "export": export, "train": train},
-        **{"pretrain": pretrain, "workbench": workbench},
+        **{"pretrain": pretrain, "teach": teach, "workbench": workbench},
     }[name]()
 
 
