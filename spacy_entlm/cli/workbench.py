@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import List, Optional
 
+from ..backbones.names import ENTLM_BASE
 from ..files.errors import DataError
 from ..files.file import check_output
 from ..files.folder import check_output_folder
@@ -21,7 +22,7 @@ def workbench_cli(
     label: Optional[str] = opts.LABEL,
     case: str = opts.CASE,
     lang: str = opts.LANG,
-    backbone: str = opt("entlm-mini", "A folder, or a name on the hub"),
+    backbone: str = opt(ENTLM_BASE, "A folder, or a name on the hub"),
     port: int = opt(8900, "On this machine; 0: any that is free", min=0, max=65535),
     seed: int = opt(0, "Of the draw of the test part", min=0),
 ) -> None:

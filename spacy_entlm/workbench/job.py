@@ -16,6 +16,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..active import rank
+from ..backbones.names import ENTLM_BASE
 from ..corpus.docs import unannotated
 from ..evaluation.crossval.scores import Interval, count_sentence, f1_interval
 from ..evaluation.scoring import entity_spans, judged_entities
@@ -47,7 +48,7 @@ class Job:
         self.folder, self.number = folder, number
         self.store, self.runs = Store(folder / FILE), Runs(folder)
         self.lang = self.store.setting("lang", "en")
-        self.backbone = self.store.setting("backbone", "entlm-mini")
+        self.backbone = self.store.setting("backbone", ENTLM_BASE)
         self.names = {row["id"]: row["name"] for row in self.store.classes()}
         self.numbers = {name: number for number, name in self.names.items()}
         self.started = time.monotonic()
