@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import List, Optional
 
+import typer
+
 from ..backbones.names import ENTLM_BASE
 from ._options import arg, command, flag, opt
-from ._util import echo
+from ._util import INTERRUPTED, echo
 
 
 @command("teach")
@@ -53,4 +55,10 @@ def teach_cli(
         **{k: v for k, v in given.items() if k in Settings.model_fields}
     )
     teaching = Teaching(lines, out, backbone, text or [], settings, echo)
-    teaching.run(resume=resume, overwrite=overwrite)
+    try:
+        teaching.run(resume=resume, overwrite=overwrite)
+    except KeyboardInterrupt as error:
+        then = "the same command with --resume goes on at the last checkpoint."
+        begun = teaching.folder.is_begun
+        echo("", f"Stopped: {then if begun else 'nothing was learned yet.'}")
+        raise typer.Exit(INTERRUPTED) from error

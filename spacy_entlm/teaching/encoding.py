@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
+from tqdm import tqdm
 
 from .feed import Feed
 from .lines import Mark, MarkedLine
@@ -62,7 +63,8 @@ class LineEncoder:
     def all_forms(
         self, lines: Sequence[MarkedLine], seed: int, workers: int
     ) -> List[Dict[str, EncodedLine]]:
-        """`forms` of each line. workers (int): Processes; 0: this one."""
+        """`forms` of each line, with a progress bar on a terminal. workers (int):
+        Processes; 0: this one."""
 
         def some(number: int) -> List[Dict[str, EncodedLine]]:
             first = number * CHUNK
@@ -72,9 +74,12 @@ class LineEncoder:
             ]
 
         found: List[Dict[str, EncodedLine]] = []
-        with Feed(some, 0, workers) as chunks:
+        shown = tqdm(desc="Reading lines", total=len(lines), leave=False, disable=None)
+        with Feed(some, 0, workers) as chunks, shown:
             while len(found) < len(lines):
-                found += next(chunks)
+                new = next(chunks)
+                found += new
+                shown.update(len(new))
         return found
 
     def forms(self, line: MarkedLine, seed: int) -> Dict[str, EncodedLine]:

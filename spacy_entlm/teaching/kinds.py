@@ -1,10 +1,11 @@
 """The kinds of a corpus: which belong together, what else they are called, and sets of
 labels that people use."""
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -112,29 +113,33 @@ def _label_set(entry: Dict[str, Any], of_type: Dict[str, Set[str]]) -> LabelSet:
     kinds, named = {}, {}
     for label, some in entry["labels"].items():
         by_name = frozenset(clean_kind(x) for x in some if x[:1] != "@")
-        by_type = (of_type[x] for x in some if x[:1] == "@")
+        types = [x for x in some if x[:1] == "@"]
+        if unknown := [x for x in types if x not in of_type]:
+            raise ValueError(f"no kind has the type {unknown[0]!r}: give --types")
+        by_type = (of_type[x] for x in types)
         named[clean_kind(label)] = by_name
         kinds[clean_kind(label)] = by_name.union(*by_type)
     names = entry.get("names", False)
     some_names = list(kinds) if names is True else map(clean_kind, names or [])
-    return LabelSet(
-        kinds, named, frozenset(some_names), float(entry.get("weight", 1.0))
-    )
+    weight = float(entry.get("weight", 1.0))
+    if not 0 < weight < math.inf:
+        raise ValueError(f"the weight {weight:g} is not above 0")
+    return LabelSet(kinds, named, frozenset(some_names), weight)
 
 
 def read_wordings(path: Path) -> Wordings:
     """Read what kinds are called in other words and languages: lines of a kind, a
     language, and wordings with semicolons between, with tabs.
-    RAISES (DataError): If a line has no three fields."""
+    RAISES (DataError): If a line has no three fields, or no wording."""
     found: Wordings = {}
     for number, line in read_lines(path):
         if not line.strip():
             continue
-        fields: Sequence[str] = line.rstrip("\n").split("\t")
-        if len(fields) != 3:
+        fields = line.rstrip("\n").split("\t")
+        some = list(filter(None, map(clean_kind, fields[-1].split(";"))))
+        if len(fields) != 3 or not some:
             problem = "write KIND<tab>LANGUAGE<tab>WORDING;WORDING in each line"
             raise DataError(problem, path=path, line=number)
-        kind, lang, wordings = fields
-        some = [clean_kind(wording) for wording in wordings.split(";")]
-        found.setdefault((lang, clean_kind(kind)), []).extend(filter(None, some))
+        kind, lang, _ = fields
+        found.setdefault((lang, clean_kind(kind)), []).extend(some)
     return found

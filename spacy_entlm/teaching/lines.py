@@ -50,7 +50,8 @@ def read_marked_lines(paths: Iterable[Path]) -> Iterator[MarkedLine]:
     """Go through files of marked lines, packed (.xz, .gz) or not.
 
     A line is {"text": str, "spans": [{"start", "end", "kinds": [str, ...]}]}, and may
-    hold "lang" and "labels". "label" in place of "kinds" is one kind.
+    hold "lang" and "labels". "label" in place of "kinds" is one kind. Other fields,
+    such as the source of a line, are not read.
     RAISES (DataError): If a file cannot be read, or a line is none of these.
     """
     for path in paths:

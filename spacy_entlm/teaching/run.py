@@ -56,6 +56,11 @@ class Teaching:
     settings: Settings = field(default_factory=Settings)
     echo: Callable[[str], None] = print
 
+    @property
+    def folder(self) -> RunFolder:
+        """Where the run is kept until the model is whole."""
+        return RunFolder(self.out)
+
     def run(self, *, resume: bool = False, overwrite: bool = False) -> Dict[str, Any]:
         """Do it, and write the model folder with its pretrain.json.
 
@@ -66,7 +71,7 @@ class Teaching:
         """
         self.text = find_texts(self.text) if self.text else []
         device = _device(self.settings.device)  # told before any work is done
-        folder = RunFolder(self.out)
+        folder = self.folder
         with folder.locked():
             given = {  # what a run that goes on must be given again
                 **describe_backbone(self.backbone),

@@ -53,7 +53,7 @@ class Settings(BaseModel):
     checkpoint_minutes: float = Field(5.0, ge=0)
 
     def __init__(self, **values: Any) -> None:
-        """RAISES (DataError): If a value is out of its range."""
+        """RAISES (DataError): If a value is out of its range, or of no use."""
         try:
             super().__init__(**values)
         except ValidationError as error:
@@ -61,6 +61,8 @@ class Settings(BaseModel):
             name = str(first["loc"][0])
             option = OPTIONS.get(name, name.replace("_", "-"))
             raise DataError(f"--{option} {first['input']}: {first['msg']}") from error
+        if self.types and not self.label_sets:
+            raise DataError(f"--types {self.types}: give --label-sets, whose it is")
 
     def files(self) -> List[Path]:
         """The files that are named."""

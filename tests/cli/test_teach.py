@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from spacy_entlm.backbones.names import resolve_backbone
 from spacy_entlm.cli import entlm_cli
 from spacy_entlm.teaching import run
+from spacy_entlm.teaching.loop import Loop
 
 SMALL = ["--steps", 2, "--lines-per-step", 2, "--texts-per-step", 2, "--device", "cpu"]
 
@@ -144,6 +145,11 @@ def test_shipped_backbone_is_the_default_and_goes_on_from_its_map(
             ["marked.jsonl", "out", "--wordings", "types.tsv"],
             "types.tsv, line 1: write",
         ),
+        (["marked.jsonl", "out", "--types", "types.tsv"], "--types types.tsv: give "),
+        (
+            ["marked.jsonl", "out", "--label-sets", "sets.json"],
+            "no kind has the type '@PER': give --types",
+        ),
         (["marked.jsonl", "out", "--precision", "half"], "--precision half: "),
         (["marked.jsonl", "out", "--lines-per-step", "0"], "--lines-per-step 0: "),
         (["marked.jsonl", "out", "--texts-per-step", "-1"], "--texts-per-step -1: "),
@@ -183,6 +189,27 @@ def test_backbone_that_cannot_be_used_is_one_line(teach, backbone, message):
     (line,) = result.stderr.strip().splitlines()
     assert message in line
     assert not list(Path().glob("out*"))
+
+
+@pytest.mark.parametrize(
+    "step, told",
+    [
+        (1, "with --resume goes on at the last checkpoint"),
+        (0, "nothing was learned yet"),
+    ],
+)
+def test_a_stopped_run_tells_how_to_go_on(teach, monkeypatch, step, told):
+    """Stopped as it learns, and as it measures before."""
+
+    def stop(*args):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Loop, "_update" if step else "measure", stop)
+        result = teach("marked.jsonl", "out", *SMALL)
+    assert (result.exit_code, told in result.stdout) == (130, True)
+    again = teach("marked.jsonl", "out", *SMALL, *["--resume"] * step)
+    assert again.exit_code == 0, again.output
 
 
 def test_help_has_an_example():

@@ -110,6 +110,10 @@ def test_what_a_set_may_leave_out(read):
         [{"labels": {"a": [3]}}],
         [{"labels": {"a": ["@NONE"]}}],
         [{"labels": {"a": ["b"]}, "weight": "much"}],
+        [{"labels": {"a": ["b"]}, "weight": 0}],
+        [{"labels": {"a": ["b"]}, "weight": -1}],
+        '[{"labels": {"a": ["b"]}, "weight": NaN}]',
+        '[{"labels": {"a": ["b"]}, "weight": Infinity}]',
     ],
 )
 def test_what_is_no_set_of_labels_is_told(read, sets):
@@ -134,8 +138,10 @@ def test_kinds_have_other_wordings_in_languages(tmp_path):
     }
 
 
-@pytest.mark.parametrize("line", ["city\ten", "city", "a\tb\tc\td"])
-def test_a_wording_without_three_fields_is_told_with_its_line(tmp_path, line):
+@pytest.mark.parametrize(
+    "line", ["city\ten", "city", "a\tb\tc\td", "city\ten\t", "city\ten\t ; _"]
+)
+def test_a_line_without_a_wording_is_told_with_its_number(tmp_path, line):
     path = tmp_path / "words.tsv"
     path.write_text(f"city\tde\tStadt\n{line}\n", encoding="utf8")
     with pytest.raises(DataError, match=r"words\.tsv, line 2: write KIND<tab>LANG"):

@@ -47,6 +47,18 @@ def test_what_may_be_left_out(write_lines):
         assert (line.lang, line.marks, line.labels) == ("", (), ())
 
 
+def test_other_fields_are_not_read(write_lines):
+    """Those of the shipped corpus, and any that a user adds."""
+    more = {"id": "en-1", "source": "written", "licence": None, "field": ["a"]}
+    spans = [{**span, "score": 0.5} for span in LINE["spans"]]
+    paths = [
+        write_lines("in.jsonl", [{**LINE, "labels": None}]),
+        write_lines("more.jsonl", [{**LINE, **more, "spans": spans}]),
+    ]
+    plain, other = read_marked_lines(paths)
+    assert plain == other
+
+
 def test_files_may_be_packed_and_are_read_in_their_order(tmp_path, write_lines):
     for open_, name in ((gzip.open, "b.jsonl.gz"), (lzma.open, "c.jsonl.xz")):
         with open_(tmp_path / name, "wt") as file:
