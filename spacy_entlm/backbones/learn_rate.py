@@ -21,17 +21,18 @@ HIGHEST_LEARN_RATE = 1e-3
 START_PULL = 1.2
 # Of labels that started from their names, in training: else holding weights near to
 # where they began would cost recall (benchmarks/RESULTS.md).
-LABEL_MARGIN = 1.5
+LABEL_MARGIN = 0.75
 # With five examples a class, and with ten and more.
 LEAST_CONFIDENCE, LEAST_OF_MORE = 0.2, 0.3
 MORE_EXAMPLES = 8
 
 
-def suitable_learn_rate(backbone: Optional[str]) -> float:
+def suitable_learn_rate(backbone: Optional[str], width: Optional[int] = None) -> float:
     """The initial learning rate that suits a backbone: what its folder's
     pretrain.json says, or else a rule by its width.
 
     backbone (Optional[str]): As the component's setting `name`; empty: there is none.
+    width (Optional[int]): Of its features; None: what its configuration says.
     RETURNS (float): 1e-4 at width 768 (the paper), 3e-4 at 384.
     """
     if not backbone:
@@ -40,6 +41,8 @@ def suitable_learn_rate(backbone: Optional[str]) -> float:
     recommended = recommended_rate(backbone)
     if recommended is not None:
         return recommended
+    if width is not None:
+        return learn_rate_for_width(width)
     from .loading import backbone_width  # with PyTorch, which prediction may lack
 
     try:
