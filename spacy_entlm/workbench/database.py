@@ -8,7 +8,7 @@ from typing import Iterator
 
 from ..files.errors import DataError
 
-FORM = "spacy-entlm workbench 1"
+FIRST_FORM, FORM = "spacy-entlm workbench 1", "spacy-entlm workbench 2"
 # Seconds that a process waits for another one's write.
 PATIENCE = 30.0
 
@@ -63,22 +63,27 @@ CREATE TABLE proposals (
 
 
 def create_database(path: Path) -> None:
-    """Make a file that only its owner may read, if there is none.
+    """Make a file of the first form that only its owner may read, if there is none.
     RAISES (DataError): If another file is in its place."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         with connect(path) as db:
             if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
-                for statement in SCHEMA.split(";"):
-                    db.execute(statement)
-                db.execute("INSERT INTO settings VALUES ('form', ?)", (FORM,))
+                run_all(db, SCHEMA)
+                db.execute("INSERT INTO settings VALUES ('form', ?)", (FIRST_FORM,))
             rows = db.execute("SELECT value FROM settings WHERE key = 'form'")
             form = (rows.fetchone() or (None,))[0]
     except sqlite3.DatabaseError as error:
         raise DataError(f"is no workbench ({error})", path=path) from error
-    if form != FORM:
+    if form not in (FIRST_FORM, FORM):
         problem = f"is a workbench of another version ({form}): choose another folder"
         raise DataError(problem, path=path)
+
+
+def run_all(db: sqlite3.Connection, statements: str) -> None:
+    """Run statements that end with ";"."""
+    for statement in statements.split(";"):
+        db.execute(statement)
 
 
 @contextmanager

@@ -1,72 +1,24 @@
-"""Texts of a workbench as Docs, and Docs as texts."""
+"""Texts of a workbench as Docs, and what was marked as a folder of data."""
 
+import json
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
-from ..corpus.formats import EXTENSIONS
 from ..corpus.prodigy import annotated_entry
-from ..corpus.readers import read_docs
-from ..corpus.texts import TEXT_EXTENSIONS, read_texts
-from ..files.errors import DataError
 from ..files.folder import write_folder
 from ..files.json_lines import dump_line
-from ..files.text import find_part
-from .store import ACCEPT, NewText, Store
+from .changes import ACCEPT, OPEN
+from .database import reading
+from .store import Store
 
-# Longer texts are split at sentences: they are read in one look.
-MAX_WORDS = 60
-
-
-def read_any(
-    source: Path, nlp: Language, tell: Callable[[str], Any] = print
-) -> Iterator[NewText]:
-    """Read plain text, or a folder of data with train.*, test.* or unlabeled.*.
-    tell (Callable): Gets lines that say what could not be used.
-    RAISES (DataError): If there is none, or it cannot be read."""
-    if not source.is_dir():
-        yield from _plain(source, nlp)
-        return
-    parts = {name: find_part(source, name, EXTENSIONS) for name in ("train", "test")}
-    plain = find_part(source, "unlabeled", TEXT_EXTENSIONS)
-    if not any((*parts.values(), plain)):
-        raise DataError("has no train.*, test.* or unlabeled.*", path=source)
-    for name, path in parts.items():
-        if path is not None:
-            docs, report = read_docs(path, nlp)
-            for line in report.problems():
-                tell(line)
-            for doc in docs:
-                yield _annotated(doc, name == "test")
-    if plain is not None:
-        yield from _plain(plain, nlp)
-
-
-def _annotated(doc: Doc, is_test: bool) -> NewText:
-    n_annotated = sum(token.ent_iob != 0 for token in doc)
-    if n_annotated == 0:
-        return NewText(_words(doc), is_test=is_test)
-    marks = [(ent.start, ent.end, ent.label_) for ent in doc.ents]
-    return NewText(_words(doc), marks, is_test, n_annotated == len(doc))
-
-
-def _plain(path: Path, nlp: Language) -> Iterator[NewText]:
-    splitter = spacy.blank("xx").add_pipe("sentencizer")
-    for text in read_texts([path]):
-        doc = nlp.make_doc(text)
-        parts: Iterable[Any] = [doc] if len(doc) <= MAX_WORDS else splitter(doc).sents
-        for part in parts:
-            if any(not token.is_space for token in part):
-                yield NewText(_words(part))
-
-
-def _words(doc: Iterable[Any]) -> List[Any]:
-    words = [(token.text, bool(token.whitespace_)) for token in doc]
-    return [*words[:-1], (words[-1][0], False)]
+# Keys of a line that say what was marked: they are ours, not the input's.
+OWN_KEYS = ("text", "tokens", "spans", "answer", "label", "labels", "entities")
+UNLABELED = "unlabeled"
 
 
 def as_doc(text: Dict[str, Any], vocab: Vocab, names: Dict[int, str]) -> Doc:
@@ -82,26 +34,114 @@ def as_doc(text: Dict[str, Any], vocab: Vocab, names: Dict[int, str]) -> Doc:
 
 def export(store: Store, folder: Path) -> List[str]:
     """Write train.jsonl, test.jsonl and unlabeled.jsonl, which the project and Prodigy
-    read, as far as there is something to write.
+    read, as far as there is something to write. What came in comes out again, with its
+    other keys: a text that was shown in parts is one line if all of them have the same
+    answer in the same part of the data, else each part is a line, with "part": its
+    first and last character.
     RETURNS (List[str]): Their names."""
     names = {row["id"]: row["name"] for row in store.classes()}
-    vocab, lines = Vocab(), {"train": [], "test": []}  # type: ignore[var-annotated]
-    for text in store.answered():
-        entry = annotated_entry(as_doc(text, vocab, names))
-        part = "test" if text["is_test"] else "train"
-        lines[part].append((text["answer"], {**entry, "answer": text["answer"]}))
+    vocab = Vocab()
+    lines: Dict[str, List[Tuple[str, Dict[str, Any]]]] = {}
+    for part, answer, entry in _entries(store, names, vocab):
+        lines.setdefault(part, []).append((answer, entry))
     written = {
-        f"{part}.jsonl": [entry for _, entry in rows]
-        for part, rows in lines.items()
-        if any(answer == ACCEPT for answer, _ in rows)
+        f"{part}.jsonl": [entry for _, entry in lines[part]]
+        for part in ("train", "test", UNLABELED)
+        if any(
+            answer == ACCEPT or part == UNLABELED for answer, _ in lines.get(part, ())
+        )
     }
-    plain = [{"text": as_doc(t, vocab, names).text} for t in store.unanswered()]
-    if plain:
-        written["unlabeled.jsonl"] = plain
     with write_folder(folder) as writing:
         for name, rows in written.items():
             (writing / name).write_bytes(b"".join(map(dump_line, rows)))
     return list(written)
+
+
+def _entries(
+    store: Store, names: Dict[int, str], vocab: Vocab
+) -> Iterator[Tuple[str, str, Dict[str, Any]]]:
+    """The part of the data, the answer and the line of each document or part of one."""
+    for whole, keys, parts in _documents(store):
+        kept = {key: value for key, value in keys.items() if key not in OWN_KEYS}
+        kinds = {(_part_of(text), text["answer"]) for _, text in parts}
+        if len(kinds) == 1:
+            ((part, answer),) = kinds
+            if part:
+                doc = _joined(whole, parts, vocab, names)
+                yield part, answer, _entry(doc, kept, part, answer)
+            continue
+        for start, text in parts:
+            if part := _part_of(text):
+                doc = as_doc(text, vocab, names)
+                own = {**kept, "part": [start, start + len(doc.text)]}
+                yield part, text["answer"], _entry(doc, own, part, text["answer"])
+
+
+def _entry(doc: Doc, keys: Dict[str, Any], part: str, answer: str) -> Dict[str, Any]:
+    if part == UNLABELED:
+        return {"text": doc.text, **keys}
+    return {**annotated_entry(doc), **keys, "answer": answer}
+
+
+def _part_of(text: Dict[str, Any]) -> str:
+    """The part of the data; none of a text that waits for its turn in the test part."""
+    if text["answer"] == OPEN:
+        return "" if text["is_test"] else UNLABELED
+    return "test" if text["is_test"] else "train"
+
+
+def _joined(
+    whole: str,
+    parts: List[Tuple[int, Dict[str, Any]]],
+    vocab: Vocab,
+    names: Dict[int, str],
+) -> Doc:
+    """The parts of a document as one Doc, with what is between them."""
+    words: List[Any] = []
+    marks: List[List[int]] = []
+    place = 0
+    for start, text in parts:
+        between = whole[place:start]
+        if words and between.startswith(" "):
+            words[-1], between = (words[-1][0], True), between[1:]
+        words += [(between, False)] if between else []
+        n = len(words)
+        marks += [[a + n, b + n, x] for a, b, x in text["marks"] or ()]
+        words += text["words"]
+        place = start + sum(len(word) + bool(blank) for word, blank in text["words"])
+    rest = whole[place:]
+    words += [(rest, False)] if rest else []
+    return as_doc({"words": words, "marks": marks}, vocab, names)
+
+
+def _documents(
+    store: Store,
+) -> Iterator[Tuple[str, Dict[str, Any], List[Tuple[int, Dict[str, Any]]]]]:
+    """What came in: its text, its other keys, and its parts, with the place of the
+    first character of each."""
+    query = (
+        "SELECT documents.*, start, words, is_test, answer, spans FROM documents JOIN "
+        "parts ON documents.id = document_id JOIN texts ON texts.id = parts.text_id "
+        "LEFT JOIN answers ON answers.text_id = texts.id ORDER BY documents.id, start"
+    )
+    last, whole, keys = None, "", "{}"
+    parts: List[Tuple[int, Dict[str, Any]]] = []
+    with reading(store.path) as db:
+        for row in db.execute(query):
+            if row["id"] != last and parts:
+                yield whole, json.loads(keys), parts
+                parts = []
+            last, whole, keys = row["id"], row["text"], row["keys"]
+            answer = row["answer"] or OPEN
+            text = {
+                "words": json.loads(row["words"]),
+                "marks": json.loads(row["spans"] or "null") if answer != OPEN else None,
+                "is_test": bool(row["is_test"]),
+                "answer": answer,
+            }
+            parts.append((row["start"], text))
+    if parts:
+        yield whole, json.loads(keys), parts
 
 
 def make_pipeline(lang: str, backbone: Optional[str] = None) -> Language:

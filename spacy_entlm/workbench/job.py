@@ -1,44 +1,53 @@
-"""The process that works in the background of a workbench:
+"""What is done in the background of a workbench."""
 
-python -m spacy_entlm.workbench.worker FOLDER RUN
-"""
-
+import re
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from datetime import date
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence
 
-import numpy
+import spacy
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, DocBin
 from spacy.training import Example
+from spacy.util import minibatch
 
 from ..active import rank
 from ..backbones.names import ENTLM_BASE
 from ..corpus.docs import unannotated
-from ..evaluation.crossval.scores import Interval, count_sentence, f1_interval
-from ..evaluation.scoring import entity_spans, judged_entities
+from ..evaluation.scoring import score_entities
 from ..files.errors import DataError
+from ..files.file import write_file
 from ..files.folder import write_folder
+from ..files.json_lines import dump_json
 from ..label_words.words import LabelWordError
 from ..pipeline.confidence import confidence
 from ..pipeline.lexicon import add_lexicon
 from ..training.fit import few_shot_settings
 from ..training.recipe import train
 from .docs import as_doc, make_pipeline
+from .measure import MIN_ENTITIES, cross_validate, differ, measure_test, what_is_missing
 from .names import Names
-from .runs import FILE, LOOK, MODEL, TRAIN, WHEEL, WHEELS, Proposal, Runs
+from .runs import AFTER, FILE, LOOK, MODEL, REPORT, TRAIN, WHEEL, WHEELS, Proposal, Runs
 from .store import ACCEPT, Store
 
-# Texts that are put in order after a training, and those that this is chosen from.
-N_RANKED, MAX_TEXTS = 200, 2000
+# Texts that are put in order after a training or a look, and those that they are chosen
+# from; of a look fewer, which is to be over soon.
+N_RANKED, MAX_TEXTS, MAX_TEXTS_OF_LOOK = 200, 2000, 500
 # Texts that are proposed at once in the beginning, before there is an order.
-N_FIRST = 30
+N_FIRST = 16
+# Texts that are read at once, and at most in all, where all are gone through.
+BATCH, MAX_FOUND = 32, 20_000
+# The least confidence of what is proposed. The page begins with what suits a model.
+LOWEST = 0.05
+# What a wheel tells of its pipeline: the examples, and figures as of `evaluate`.
+EXAMPLES, FIGURES = "examples.spacy", "figures.json"
 # Share of the time that a training takes, before ranking.
 TRAINING_SHARE = 0.7
-N_MISTAKES = 8
+SECONDS_BETWEEN_NOTES = 0.5
 
 
 class Job:
@@ -49,37 +58,50 @@ class Job:
         self.store, self.runs = Store(folder / FILE), Runs(folder)
         self.lang = self.store.setting("lang", "en")
         self.backbone = self.store.setting("backbone", ENTLM_BASE)
-        self.names = {row["id"]: row["name"] for row in self.store.classes()}
+        self.classes = self.store.classes()
+        self.names = {row["id"]: row["name"] for row in self.classes}
         self.numbers = {name: number for number, name in self.names.items()}
-        self.started = time.monotonic()
+        self.started, self._noted = time.monotonic(), 0.0
 
     def run(self, kind: str) -> None:
         """Do what is to be done."""
-        steps = {LOOK: self.look, TRAIN: self.train, WHEEL: self.wheel}
+        steps = {
+            LOOK: self.look,
+            TRAIN: self.train,
+            AFTER: self.after,
+            WHEEL: self.wheel,
+        }
         steps[kind]()
 
     def look(self) -> None:
         """Propose what a pipeline finds that knows the names of the classes."""
-        texts = self.store.unanswered()[:N_FIRST]
+        texts = []
+        for text in self.store.each_unanswered():
+            texts.append(text)
+            if len(texts) == N_FIRST:
+                break
         try:
             nlp = self.pipeline([])
         except LabelWordError:  # no name says anything: there is nothing to find
             first = [Proposal(x["id"], turn, [], {}) for turn, x in enumerate(texts)]
             self.runs.propose(first)
             return
-        docs = [as_doc(text, nlp.vocab, self.names) for text in texts]
+        self.note_least(nlp)
+        with _lowest(nlp):
+            docs = list(nlp.pipe(as_doc(x, nlp.vocab, self.names) for x in texts))
         # Those in which something is found first, so that there is something to see.
-        found = sorted(zip(texts, nlp.pipe(docs)), key=lambda pair: not pair[1].ents)
-        first = [
-            self.proposal(text["id"], turn, doc, {})
-            for turn, (text, doc) in enumerate(found)
-        ]
-        self.runs.propose(first)
-        self.progress(0.3)
-        self.choose(nlp, [])
+        found = sorted(zip(texts, docs), key=lambda pair: not pair[1].ents)
+        self.runs.propose(
+            [self.proposal(x["id"], i, doc, {}) for i, (x, doc) in enumerate(found)]
+        )
+        self.runs.check(self.number)
+        self.progress(0.1)
+        self.choose(nlp, [], max_texts=MAX_TEXTS_OF_LOOK)
+        self.find_everywhere(nlp, 0.2, 1.0)
 
     def train(self) -> None:
         """Train on what was accepted, measure, save, and propose."""
+        version = self.store.last_change()
         texts = [x for x in self.store.answered() if x["answer"] == ACCEPT]
         gold = [x for x in texts if not x["is_test"]]
         if not any(x["marks"] for x in gold):
@@ -87,26 +109,97 @@ class Job:
         nlp = self.pipeline(gold)
         docs = [as_doc(x, nlp.vocab, self.names) for x in gold]
         self.runs.note(self.number, n_examples=len(docs))
-        settings = few_shot_settings(len(docs), self.backbone)
-
-        def tell(epoch: int, losses: Dict[str, float]) -> None:
-            self.progress(TRAINING_SHARE * epoch / settings.epochs)
-
-        # Anew each time: share=1 keeps nothing of what came before.
-        train(nlp, docs, share=1, callback=tell)
+        self.fit(nlp, docs, 0.0, TRAINING_SHARE)
         found = list(nlp.pipe(as_doc(x, nlp.vocab, {}) for x in _bare(texts)))
         with write_folder(self.folder / MODEL) as writing:
             nlp.to_disk(writing)
-        self.runs.note(self.number, scores=self.measure(texts, found))
+        self.keep_for_wheel(docs, texts, found)
+        (self.folder / REPORT).unlink(missing_ok=True)  # it is of another model
+        scores = {**self.measure(texts, found), "version": version}
+        self.runs.note(self.number, scores=scores)
+        self.note_least(nlp)
         checked = [self.checked(x, doc) for x, doc in zip(texts, found)]
         self.choose(nlp, docs, checked)
 
+    def fit(self, nlp: Language, docs: Sequence[Doc], begin: float, end: float) -> None:
+        """Train a pipeline. begin, end (float): The shares of the run that are done
+        before and after it."""
+        settings = few_shot_settings(len(docs), nlp.get_pipe("entlm_ner"))
+
+        def tell(epoch: int, losses: Dict[str, float]) -> None:
+            self.runs.check(self.number)
+            self.progress(begin + (end - begin) * epoch / settings.epochs)
+
+        # Anew each time: share=1 keeps nothing of what came before.
+        train(nlp, docs, share=1, callback=tell)
+
+    def after(self) -> None:
+        """Propose what the trained pipeline finds in all other texts and, where the
+        test part is too small for a figure, measure by a cross-validation."""
+        trained = self.runs.trained()[-1]
+        nlp = spacy.load(self.folder / MODEL)
+        self.find_everywhere(nlp, 0.0, 0.4)
+        scores = trained["scores"] or {}
+        if "f1" in scores:
+            return
+        texts = [
+            x
+            for x in self.store.answered()
+            if x["answer"] == ACCEPT and x["version"] <= scores.get("version", 0)
+        ]
+        gold = [as_doc(x, nlp.vocab, self.names) for x in texts]
+        if missing := what_is_missing(gold):
+            self.runs.note(trained["id"], scores={**scores, "missing": missing})
+            return
+        del nlp  # its memory is for the others
+
+        def find(fold: int, train: Sequence[int], test: Sequence[int]) -> List[Doc]:
+            own = self.pipeline([texts[i] for i in train])
+            docs = [as_doc(texts[i], own.vocab, self.names) for i in train]
+            begin = 0.4 + 0.15 * fold
+            self.fit(own, docs, begin, begin + 0.15)
+            rest = _bare([texts[i] for i in test])
+            return list(own.pipe(as_doc(x, own.vocab, {}) for x in rest))
+
+        measured, page = cross_validate(texts, gold, self.numbers, find)
+        with write_file(self.folder / REPORT) as temporary:
+            temporary.write_text(page, encoding="utf8")
+        self.runs.note(trained["id"], scores={**scores, **measured})
+
+    def keep_for_wheel(
+        self, docs: List[Doc], texts: List[Dict[str, Any]], found: List[Doc]
+    ) -> None:
+        """Keep what a wheel says of its pipeline: the examples and, of a test part that
+        is large enough, the figures.
+
+        docs (List[Doc]): The examples. texts, found (List): Accepted texts, and what
+            was found in them.
+        """
+        with write_file(self.folder / EXAMPLES) as temporary:
+            DocBin(docs=docs).to_disk(temporary)
+        pairs = [(x, doc) for x, doc in zip(texts, found) if x["is_test"]]
+        examples = [Example(doc, as_doc(x, doc.vocab, self.names)) for x, doc in pairs]
+        figures = score_entities(examples)
+        path = self.folder / FIGURES
+        if figures["n_entities"] < MIN_ENTITIES:
+            path.unlink(missing_ok=True)
+            return
+        figures.update(sentences=len(pairs), date=date.today().isoformat())
+        with write_file(path) as temporary:
+            temporary.write_bytes(dump_json(figures))
+
     def wheel(self) -> None:
-        """Build a wheel of the trained pipeline."""
+        """Build a wheel of the trained pipeline, called as the workbench's folder."""
         if not (self.folder / MODEL / "config.cfg").is_file():
             raise ValueError("There is no trained model yet: train first")
         line = [sys.executable, "-m", "spacy", "entlm", "package"]
         line += [str(self.folder / MODEL), str(self.folder / WHEELS), "--overwrite"]
+        line += ["--version", f"1.0.{len(self.runs.trained())}"]
+        if re.search("[A-Za-z0-9]", self.folder.name):
+            line += ["--name", self.folder.name]
+        for option, name in (("--train", EXAMPLES), ("--metrics", FIGURES)):
+            if (self.folder / name).is_file():
+                line += [option, str(self.folder / name)]
         if subprocess.run(line, check=False).returncode:
             raise ValueError("No wheel could be built: training.log says why")
 
@@ -120,11 +213,11 @@ class Job:
         docs = [as_doc(text, nlp.vocab, self.names) for text in gold]
         examples = [Example(unannotated(doc), doc) for doc in docs]
         examples = examples or [Example(nlp.make_doc("."), nlp.make_doc("."))]
-        labels = list(self.numbers)
+        labels = {x["name"]: [x["words"]] if x["words"] else [] for x in self.classes}
         try:
             pipe.initialize(lambda: examples, nlp=nlp, labels=labels)
         except LabelWordError as error:
-            labels = [label for label in labels if label not in error.labels]
+            labels = {k: x for k, x in labels.items() if k not in error.labels}
             marked = {ent.label_ for doc in docs for ent in doc.ents}
             if not labels or not marked.issubset(labels):
                 raise
@@ -132,94 +225,103 @@ class Job:
         return nlp
 
     def choose(
-        self, nlp: Language, gold: List[Doc], checked: Optional[List[Proposal]] = None
+        self,
+        nlp: Language,
+        gold: List[Doc],
+        checked: Optional[List[Proposal]] = None,
+        max_texts: int = MAX_TEXTS,
     ) -> None:
         """Put texts in order, and propose what the pipeline finds in them."""
         texts = self.store.unanswered()
         docs = [as_doc(text, nlp.vocab, self.names) for text in texts]
-        order = rank(nlp, docs, n=N_RANKED, annotated=gold, max_texts=MAX_TEXTS)
+        order = rank(nlp, docs, n=N_RANKED, annotated=gold, max_texts=max_texts)
         chosen = [unannotated(docs[one.index]) for one in order]
-        proposals = [
-            self.proposal(
-                texts[one.index]["id"], turn, doc, {**one.reasons, "rarest": one.rarest}
-            )
-            for turn, (one, doc) in enumerate(zip(order, nlp.pipe(chosen)))
-        ]
+        with _lowest(nlp):
+            proposals = [
+                self.proposal(
+                    texts[one.index]["id"],
+                    turn,
+                    doc,
+                    {**one.reasons, "rarest": one.rarest},
+                )
+                for turn, (one, doc) in enumerate(zip(order, nlp.pipe(chosen)))
+            ]
         # A text may have been taken back in the meantime: then it is to be answered.
         self.runs.propose([*(checked or []), *proposals])
+
+    def find_everywhere(self, nlp: Language, begin: float, end: float) -> None:
+        """Propose what a pipeline finds in the texts that it has not read yet.
+        begin, end (float): As for `fit`."""
+        known = self.runs.proposed()
+        rest = (x for x in self.store.each_unanswered() if x["id"] not in known)
+        n = min(MAX_FOUND, max(1, self.store.counts()["texts"] - len(known)))
+        done = 0
+        with _lowest(nlp):
+            for texts in minibatch(rest, BATCH):
+                self.runs.check(self.number)
+                docs = nlp.pipe(as_doc(x, nlp.vocab, self.names) for x in texts)
+                found = [
+                    self.proposal(x["id"], None, doc, {}) for x, doc in zip(texts, docs)
+                ]
+                self.runs.propose(found, replace=False)
+                done += len(texts)
+                self.progress(begin + (end - begin) * min(1.0, done / n))
+                if done >= MAX_FOUND:
+                    return
 
     def checked(self, text: Dict[str, Any], doc: Doc) -> Proposal:
         """What was found in a text that has an answer, and whether it differs."""
         found = self.proposal(text["id"], None, doc, {})
-        differs = _differ(text, doc, self.names)
+        differs = differ(as_doc(text, doc.vocab, self.names), doc)
         return found._replace(doubted=text["version"] if differs else None)
 
     def proposal(
         self, number: int, turn: Optional[int], doc: Doc, reasons: Dict[str, Any]
     ) -> Proposal:
         """What was found in a text."""
-        spans: List[List[float]] = [
-            [e.start, e.end, self.numbers[e.label_], round(confidence(e) or 0.0, 3)]
-            for e in doc.ents
-        ]
+        spans: List[List[float]] = []
+        for ent in doc.ents:
+            # A class may have got another name, or have gone, since the training.
+            class_ = self.numbers.get(ent.label_)
+            class_ = self.store.class_number(ent.label_) if class_ is None else class_
+            if class_ is not None:
+                sure = round(confidence(ent) or 0.0, 3)
+                spans.append([ent.start, ent.end, class_, sure])
         return Proposal(number, turn, spans, reasons)
 
     def measure(self, texts: List[Dict[str, Any]], found: List[Doc]) -> Dict[str, Any]:
-        """F1 on the test part, in all and by class, with intervals, and mistakes."""
+        """What is known from the test part: as `measure_test`."""
         pairs = [(x, doc) for x, doc in zip(texts, found) if x["is_test"]]
-        labels = list(self.numbers)
-        rows, mistakes = [], []
-        for text, doc in pairs:
-            gold = as_doc(text, doc.vocab, self.names)
-            right, ours = (
-                judged_entities(gold, entity_spans(x), merged=True) for x in (gold, doc)
-            )
-            rows.append(count_sentence(right, ours, labels))
-            mistakes += _mistakes(text["id"], gold, set(right), set(ours))
-        scores: Dict[str, Any] = {
-            "n_test": len(pairs),
-            "mistakes": mistakes[:N_MISTAKES],
-        }
-        if pairs:
-            counts = numpy.array(rows)[:, :, None]
-            scores["f1"] = _interval(f1_interval(counts.sum(axis=1)))
-            scores["classes"] = {
-                self.numbers[label]: _interval(f1_interval(counts[:, i]))
-                for i, label in enumerate(labels)
-                if counts[:, i].any()
-            }
-        return scores
+        gold = [as_doc(x, doc.vocab, self.names) for x, doc in pairs]
+        own = [x for x, _ in pairs]
+        return measure_test(own, gold, [doc for _, doc in pairs], self.numbers)
+
+    def note_least(self, nlp: Language) -> None:
+        """Note the least confidence that suits a pipeline, for the page."""
+        pipe: Any = nlp.get_pipe("entlm_ner")
+        self.store.set_setting("suits", str(pipe.threshold))
 
     def progress(self, done: float) -> None:
         """Note how much is done, and how long the rest may take."""
         elapsed = time.monotonic() - self.started
+        if elapsed - self._noted < SECONDS_BETWEEN_NOTES and done < TRAINING_SHARE:
+            return
+        self._noted = elapsed
         left = elapsed * (1 - done) / max(done, 1e-3)
         self.runs.note(self.number, done=done, seconds_left=round(left, 1))
 
 
+@contextmanager
+def _lowest(nlp: Language) -> Iterator[None]:
+    """Let a pipeline find what it is hardly sure of, too."""
+    pipe: Any = nlp.get_pipe("entlm_ner")
+    before = pipe.cfg["threshold"]  # None: what suits it
+    pipe.threshold = LOWEST
+    try:
+        yield
+    finally:
+        pipe.threshold = before
+
+
 def _bare(texts: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
     return [{"words": text["words"]} for text in texts]
-
-
-def _differ(text: Dict[str, Any], doc: Doc, names: Dict[int, str]) -> bool:
-    """Whether model and person disagree on a text."""
-    gold = as_doc(text, doc.vocab, names)
-    right, ours = (
-        judged_entities(gold, entity_spans(x), merged=True) for x in (gold, doc)
-    )
-    return right != ours
-
-
-def _mistakes(number: int, doc: Doc, right: set, ours: set) -> List[Dict[str, Any]]:
-    """What was missed, or found wrongly, in words."""
-    wrong: List[Tuple[str, Tuple[int, int, str]]] = []
-    wrong += [("missed", span) for span in sorted(right - ours)]
-    wrong += [("wrong", span) for span in sorted(ours - right)]
-    return [
-        {"text": number, "kind": kind, "words": doc[start:end].text, "label": label}
-        for kind, (start, end, label) in wrong
-    ]
-
-
-def _interval(figure: Interval) -> Dict[str, Any]:
-    return {"value": figure.value, "low": figure.low, "high": figure.high}

@@ -7,22 +7,38 @@ import sys
 import threading
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set
 
 from filelock import FileLock, Timeout
 
+from .changes import now, value_of
+from .classes import all_classes
 from .database import connect, reading
-from .store import now
+from .mentions import write_found
 
 # What a run does: a look with a pipeline that knows the names of the classes only; a
-# training; a wheel of the trained pipeline.
-LOOK, TRAIN, WHEEL = "look", "train", "wheel"
+# training; what comes after it, marks in all other texts and a figure; a wheel of the
+# trained pipeline.
+LOOK, TRAIN, AFTER, WHEEL = "look", "train", "after", "wheel"
+# These end when something else is to be done.
+GIVE_WAY = (LOOK, AFTER)
 RUNNING, DONE, FAILED, KILLED = "running", "done", "failed", "killed"
+# Another run came before it was done.
+STOPPED = "stopped"
 # In the folder of a workbench.
 FILE, MODEL, WHEELS, LOG = "workbench.sqlite", "model", "wheels", "training.log"
+# The page of a cross-validation of the accepted texts.
+REPORT = "crossval.html"
 _LOCK = ".run.lock"
-# Seconds that a process waits for one that only looks whether it is there.
-PATIENCE = 10.0
+# Of the classes and texts at which the last look was begun.
+_LOOKED = "looked"
+# Seconds that a process waits for one that only looks whether it is there, or that
+# gives way.
+PATIENCE = 120.0
+
+
+class Stopped(Exception):
+    """Another run is to be done."""
 
 
 class Proposal(NamedTuple):
@@ -43,20 +59,71 @@ class Runs:
     def __init__(self, folder: Path) -> None:
         """folder (Path): Of the workbench, with its file."""
         self.folder, self.path = folder, folder / FILE
-        self._process: Optional[subprocess.Popen] = None
+        # One that works, and those that give way to it.
+        self._processes: List[subprocess.Popen] = []
         # A run that is noted has its process for each who looks.
         self._beginning = threading.RLock()
 
+    @property
+    def is_trained(self) -> bool:
+        """Whether there is a trained model."""
+        return (self.folder / MODEL / "config.cfg").is_file()
+
     def begin(self, kind: str) -> Optional[int]:
-        """Start a process, which goes on if this one ends.
+        """Start a process, which goes on if this one ends. Work that can wait gives
+        way to it.
         RETURNS (Optional[int]): Its number; None if one is running."""
         with self._beginning:
             return self._begin(kind)
+
+    def look(self) -> Optional[int]:
+        """Begin a look, if there is no trained model and something is to be found that
+        the last look did not know of: other classes, or more texts.
+        RETURNS (Optional[int]): Its number; None if there is none to begin."""
+        with self._beginning:
+            with reading(self.path) as db:
+                known = all_classes(db)
+                n = value_of(db, "SELECT count(*) FROM texts")
+                query = "SELECT value FROM settings WHERE key = ?"
+                before = value_of(db, query, _LOOKED)
+            state = json.dumps([n, *sorted((x["name"], x["words"]) for x in known)])
+            if self.is_trained or not known or state == before:
+                return None
+            number = self.begin(LOOK)
+            if number is not None:
+                with connect(self.path) as db:
+                    query = "INSERT OR REPLACE INTO settings VALUES (?, ?)"
+                    db.execute(query, (_LOOKED, state))
+            return number
+
+    def look_again(self, states: Sequence[str] = (STOPPED,)) -> Optional[int]:
+        """Begin a look again that did not come to its end.
+
+        states (Sequence[str]): How it ended: STOPPED, if another run came before it,
+            or KILLED.
+        RETURNS: As `look`.
+        """
+        with self._beginning:
+            with reading(self.path) as db:
+                query = "SELECT state FROM runs WHERE kind = ? ORDER BY id DESC LIMIT 1"
+                last = value_of(db, query, LOOK)
+                query = "SELECT 1 FROM runs WHERE state = ?"
+                is_busy = value_of(db, query, RUNNING) is not None
+            if last not in states or is_busy or self.is_trained:
+                return None
+            with connect(self.path) as db:
+                db.execute("DELETE FROM settings WHERE key = ?", (_LOOKED,))
+            return self.look()
 
     def _begin(self, kind: str) -> Optional[int]:
         self.find_killed()
         try:
             with connect(self.path) as db:
+                ways = ", ".join(f"'{each}'" for each in GIVE_WAY)
+                query = (
+                    "UPDATE runs SET state = ?, ended = ? WHERE state = ? AND kind IN"
+                )
+                db.execute(f"{query} ({ways})", (STOPPED, now(), RUNNING))
                 query = "INSERT INTO runs (kind, state, started) VALUES (?, ?, ?)"
                 number = db.execute(query, (kind, RUNNING, now())).lastrowid
         except sqlite3.IntegrityError:
@@ -64,13 +131,14 @@ class Runs:
         module = "spacy_entlm.workbench.worker"
         line = [sys.executable, "-m", module, str(self.folder), str(number)]
         with (self.folder / LOG).open("ab") as log:
-            self._process = subprocess.Popen(
+            process = subprocess.Popen(
                 line,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
             )
+        self._processes.append(process)
         return number
 
     def find_killed(self) -> None:
@@ -79,9 +147,9 @@ class Runs:
             self._find_killed()
 
     def _find_killed(self) -> None:
-        if self._process is not None and self._process.poll() is None:
+        self._processes = [x for x in self._processes if x.poll() is None]
+        if self._processes:
             return
-        self._process = None
         try:
             with FileLock(self.folder / _LOCK, timeout=0), connect(self.path) as db:
                 change = (KILLED, now(), "The process was killed", RUNNING)
@@ -106,20 +174,37 @@ class Runs:
     # What follows is for the process that works.
 
     @contextmanager
-    def working(self, number: int) -> Iterator[Optional[str]]:
-        """Hold the lock of a run, and note how it ended.
-        YIELDS (Optional[str]): What is to be done; None if it was given up."""
+    def alive(self) -> Iterator[None]:
+        """Hold the lock that tells that the process lives."""
         with FileLock(self.folder / _LOCK, timeout=PATIENCE):
-            with reading(self.path) as db:
-                query = "SELECT kind FROM runs WHERE id = ? AND state = ?"
-                row = db.execute(query, (number, RUNNING)).fetchone()
-            try:
-                yield row and row["kind"]
-            except Exception as error:
-                message = " ".join(str(error).split()) or type(error).__name__
-                self._end(number, FAILED, message)
-                raise
-            self._end(number, DONE, "")
+            yield
+
+    @contextmanager
+    def working(self, number: int) -> Iterator[Optional[str]]:
+        """Note how a run ended.
+        YIELDS (Optional[str]): What is to be done; None if it was given up."""
+        with reading(self.path) as db:
+            query = "SELECT kind FROM runs WHERE id = ? AND state = ?"
+            kind = value_of(db, query, number, RUNNING)
+        try:
+            yield kind
+        except Stopped:
+            return
+        except Exception as error:
+            message = " ".join(str(error).split()) or type(error).__name__
+            self._end(number, FAILED, message)
+            raise
+        self._end(number, DONE, "")
+
+    def follow(self, kind: str) -> Optional[int]:
+        """Note a run that the same process does next.
+        RETURNS (Optional[int]): Its number; None if another one was begun."""
+        try:
+            with connect(self.path) as db:
+                query = "INSERT INTO runs (kind, state, started) VALUES (?, ?, ?)"
+                return db.execute(query, (kind, RUNNING, now())).lastrowid
+        except sqlite3.IntegrityError:
+            return None
 
     def note(self, number: int, **values: Any) -> None:
         """Note "done" (float, 0 to 1), "seconds_left", "message", "n_examples", or
@@ -131,9 +216,17 @@ class Runs:
             row = (*values.values(), number)
             db.execute(f"UPDATE runs SET {changes} WHERE id = ?", row)
 
-    def propose(self, proposals: Sequence[Proposal]) -> None:
+    def check(self, number: int) -> None:
+        """RAISES (Stopped): If a run gave way to another one."""
+        with reading(self.path) as db:
+            query = "SELECT state FROM runs WHERE id = ?"
+            if value_of(db, query, number) == STOPPED:
+                raise Stopped
+
+    def propose(self, proposals: Sequence[Proposal], *, replace: bool = True) -> None:
         """Replace what was proposed before. Of a text that is proposed twice the later
-        one counts, and an answer that was changed since is not in doubt."""
+        one counts, and an answer that was changed since is not in doubt.
+        replace (bool): Whether what was proposed for other texts goes."""
         rows = [
             {
                 **p._asdict(),
@@ -146,8 +239,18 @@ class Runs:
         doubtful = f"coalesce(({version}) = :doubted, 0)"
         values = f":text_id, :turn, :spans, :reasons, {doubtful}"
         with connect(self.path) as db:
-            db.execute("DELETE FROM proposals")
+            if replace:
+                db.execute("DELETE FROM proposals")
+                db.execute("DELETE FROM mentions WHERE found")
             db.executemany(f"INSERT OR REPLACE INTO proposals VALUES ({values})", rows)
+            for proposal in proposals:
+                write_found(db, proposal.text_id)
+
+    def proposed(self) -> Set[int]:
+        """The texts that the model has read."""
+        with reading(self.path) as db:
+            query = "SELECT text_id FROM proposals"
+            return {row["text_id"] for row in db.execute(query)}
 
     def _end(self, number: int, state: str, message: str) -> None:
         query = "UPDATE runs SET state = ?, ended = ?, message = ? WHERE id = ?"

@@ -8,21 +8,26 @@ another site may lead to 127.0.0.1, too.
 
 import secrets
 from importlib.resources import files
-from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Set
 
-from .docs import export
 from .names import Names
-from .runs import MODEL, RUNNING, TRAIN, WHEEL, Runs
-from .store import CHOSEN, COMING, Conflict, Store
+from .runs import Runs
+from .store import Conflict, Store
 
 try:
     import uvicorn
     from fastapi import Depends, FastAPI, HTTPException, Request, Response
     from fastapi.responses import JSONResponse
-    from pydantic import Field, StrictInt
 
-    from ..serving.http import HOST, Body, body_size, listen, one_line, server_config
+    from ..serving.http import HOST, body_size, listen, one_line, server_config
+    from .routes import (
+        class_routes,
+        reading_routes,
+        report_routes,
+        send_report,
+        work_routes,
+        writing_routes,
+    )
 except ImportError as error:  # pragma: no cover
     raise ImportError(
         "The workbench needs FastAPI: pip install '.[workbench]' in the clone"
@@ -30,20 +35,19 @@ except ImportError as error:  # pragma: no cover
 
 NAMES = (HOST, "localhost")
 TOKEN = "x-workbench-token"
-DATA = "data"
-# Of a call, in bytes: a text of 60 words has fewer marks.
+# Of a call, in bytes: a long text has fewer marks.
 MAX_BODY = 1 << 16
-MAX_MARKS = 1000
 # Of the header Sec-Fetch-Site, where a browser sends it.
 SAME_SITE = ("none", "same-origin")
+SCRIPTS = (
+    *("page", "call", "mark", "keys", "words", "marks", "compare", "classes"),
+    *("texts", "entities", "side", "progress", "chart", "dom"),
+)
 FILES = {
     "": ("page.html", "text/html"),
     "page.css": ("page.css", "text/css"),
-    "page.js": ("page.js", "text/javascript"),
-    "chart.js": ("chart.js", "text/javascript"),
-    "classes.js": ("classes.js", "text/javascript"),
-    "marks.js": ("marks.js", "text/javascript"),
-    "side.js": ("side.js", "text/javascript"),
+    "views.css": ("views.css", "text/css"),
+    **{f"{name}.js": (f"{name}.js", "text/javascript") for name in SCRIPTS},
 }
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src "
@@ -55,26 +59,6 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-
-
-class Answer(Body):
-    """Marks of a text: first word, end, number of the class."""
-
-    answer: str
-    marks: List[Tuple[StrictInt, StrictInt, StrictInt]] = Field(max_length=MAX_MARKS)
-    version: StrictInt
-
-
-class Name(Body):
-    """Of a class."""
-
-    name: str = Field(max_length=100)
-
-
-class Order(Body):
-    """Of the texts."""
-
-    order: str
 
 
 def make_app(runs: Runs, port: int) -> FastAPI:
@@ -96,10 +80,20 @@ def make_app(runs: Runs, port: int) -> FastAPI:
     app.add_exception_handler(ValueError, _refuse)
     for name in FILES:
         app.get(f"/{name}")(_file(name))
-    guarded: Dict[str, Any] = {"dependencies": [Depends(check_token)]}
-    _add_reading(app, Names(store), runs, guarded)
-    _add_writing(app, store, runs.folder, guarded)
-    _add_work(app, runs, guarded)
+    tickets: Set[str] = set()
+
+    @app.get("/report/{ticket}")
+    def report(ticket: str) -> Response:
+        return send_report(runs, tickets, ticket)
+
+    for router in (
+        reading_routes(Names(store), runs),
+        class_routes(store, runs),
+        writing_routes(store, runs),
+        work_routes(runs),
+        report_routes(runs, tickets),
+    ):
+        app.include_router(router, prefix="/api", dependencies=[Depends(check_token)])
     return app
 
 
@@ -109,6 +103,7 @@ def serve(runs: Runs, port: int) -> None:
     listening = listen(port)
     port = listening.getsockname()[1]
     token = Store(runs.path).token()
+    print("Open this address in a browser; end with Ctrl-C:")
     print(f"http://{HOST}:{port}/#{token}", flush=True)
     make_server(runs, port).run(sockets=[listening])
 
@@ -135,7 +130,8 @@ def _guard(hosts: set[str]) -> Any:
             response = JSONResponse({"detail": "Too large"}, 413)
         else:
             response = await call_next(request)
-        response.headers.update(HEADERS)
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
         return response
 
     return check
@@ -154,94 +150,3 @@ def _file(name: str) -> Any:
         return Response(content, media_type=kind)
 
     return send
-
-
-def _add_reading(app: FastAPI, names: Names, runs: Runs, guarded: Any) -> None:
-    store = names.store
-
-    @app.get("/api/state", **guarded)
-    def state() -> Dict[str, Any]:
-        """All but texts: classes, counts, the run, and the figures of all trainings."""
-        runs.find_killed()
-        run = runs.latest()
-        return {
-            "classes": store.classes(),
-            "counts": store.counts(),
-            "order": store.setting("order", CHOSEN),
-            "run": run,
-            "trained": runs.trained(),
-            "doubtful": store.doubtful(),
-            "model": (runs.folder / MODEL / "config.cfg").is_file(),
-            "running": run is not None and run["state"] == RUNNING,
-        }
-
-    @app.get("/api/next", **guarded)
-    def next_text(other_than: int = 0) -> Optional[Dict[str, Any]]:
-        """The text to show next, None when all are answered."""
-        number = store.next_text(other_than=other_than)
-        return None if number is None else names.text(number)
-
-    @app.get("/api/texts/{number}", **guarded)
-    def text(number: int) -> Dict[str, Any]:
-        """One text."""
-        found = names.text(number)
-        if found is None:
-            raise HTTPException(404, f"There is no text {number}")
-        return found
-
-    @app.get("/api/history", **guarded)
-    def history() -> List[Dict[str, Any]]:
-        """All changes."""
-        return store.history()
-
-
-def _add_writing(app: FastAPI, store: Store, folder: Path, guarded: Any) -> None:
-    @app.put("/api/texts/{number}", **guarded)
-    def answer(number: int, body: Answer) -> Dict[str, Any]:
-        """Marks, and an answer."""
-        return store.answer(number, body.answer, body.marks, body.version)
-
-    @app.post("/api/undo", **guarded)
-    def undo() -> Optional[Dict[str, Any]]:
-        """Take the last change back."""
-        return store.undo()
-
-    @app.post("/api/classes", **guarded)
-    def add_class(body: Name) -> int:
-        """A new class."""
-        return store.add_class(body.name)
-
-    @app.put("/api/classes/{number}", **guarded)
-    def rename_class(number: int, body: Name) -> None:
-        """Another name."""
-        store.rename_class(number, body.name)
-
-    @app.put("/api/order", **guarded)
-    def set_order(body: Order) -> None:
-        """As they were chosen, or as they come."""
-        if body.order not in (CHOSEN, COMING):
-            raise ValueError(f"An order is {CHOSEN} or {COMING}")
-        store.set_setting("order", body.order)
-
-    @app.post("/api/export", **guarded)
-    def write_data() -> Dict[str, Any]:
-        """A folder of data."""
-        return {"files": export(store, folder / DATA), "folder": str(folder / DATA)}
-
-
-def _add_work(app: FastAPI, runs: Runs, guarded: Any) -> None:
-    def begin(kind: str) -> int:
-        number = runs.begin(kind)
-        if number is None:
-            raise Conflict("Something is running already: wait for its end")
-        return number
-
-    @app.post("/api/train", **guarded)
-    def start_training() -> int:
-        """Train in the background."""
-        return begin(TRAIN)
-
-    @app.post("/api/wheel", **guarded)
-    def build_wheel() -> int:
-        """Build a wheel in the background."""
-        return begin(WHEEL)

@@ -1,50 +1,28 @@
-"""What a person did: texts, classes, answers, and every change with its time."""
+"""The file of a workbench: texts, classes, answers, and every change with its time."""
 
 import json
 import secrets
 import sqlite3
-from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
-import numpy
+from . import classes, undo
+from .adding import TEST_SHARE, Added, NewDocument, NewText, add_texts
+from .changes import ACCEPT, ANSWERS, MOVE, OPEN, change_state, note, set_part, value_of
+from .database import connect, reading
+from .upgrade import open_database
 
-from ..corpus.tags import check_label
-from .database import connect, create_database, reading
-
-# An answer; OPEN: marks that are not answered yet. Their names are Prodigy's.
-OPEN, ACCEPT, REJECT, IGNORE = "open", "accept", "reject", "ignore"
-ANSWERS = (OPEN, ACCEPT, REJECT, IGNORE)
-# Kinds of changes. What was given with the texts is not taken back.
-ANSWER, CLASS, RENAME, UNDO = "answer", "class", "rename", "undo"
-GIVEN, GIVEN_CLASS = "given", "given class"
 # Orders of texts: as they were chosen, or as they come.
 CHOSEN, COMING = "chosen", "coming"
-# Of so many texts one is drawn for the test part, and of so many answers one is asked
-# of it.
-TEST_SHARE = 10
+# Texts that are read at once where all are gone through.
+PAGE = 500
 
 # First word, end, number of the class.
 Mark = Tuple[int, int, int]
-# The words of a text, and whether a blank follows each.
-Words = List[Tuple[str, bool]]
 
 
 class Conflict(ValueError):
     """Somebody else, such as another tab, changed the text in the meantime."""
-
-
-@dataclass(frozen=True)
-class NewText:
-    """A text to be added. marks (Optional): If it is annotated already: first word,
-    end and label. is_test (Optional[bool]): None: a tenth is drawn. is_whole (bool):
-    Whether all words are annotated; else the marks wait for an answer."""
-
-    words: Words
-    marks: Optional[List[Tuple[int, int, str]]] = None
-    is_test: Optional[bool] = None
-    is_whole: bool = True
 
 
 class Store:
@@ -53,18 +31,18 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         """path (Path): The file; it is made if there is none."""
-        create_database(path)
+        open_database(path)
         self.path = path
 
     def setting(self, key: str, default: str) -> str:
         """A setting, which is noted if it was not."""
         query = "SELECT value FROM settings WHERE key = ?"
         with reading(self.path) as db:
-            if (value := _value(db, query, key)) is not None:
+            if (value := value_of(db, query, key)) is not None:
                 return value
         with connect(self.path) as db:
             db.execute("INSERT OR IGNORE INTO settings VALUES (?, ?)", (key, default))
-            return _value(db, query, key)
+            return value_of(db, query, key)
 
     def set_setting(self, key: str, value: str) -> None:
         """Replace a setting."""
@@ -75,54 +53,79 @@ class Store:
         """The secret of this workbench, which stays the same."""
         return self.setting("token", secrets.token_urlsafe(24))
 
-    def add_texts(self, texts: Iterable[NewText], *, seed: int = 0) -> int:
-        """Add texts that are not there yet.
+    def add_texts(
+        self, texts: Iterable[Union[NewText, NewDocument]], *, seed: int = 0
+    ) -> Added:
+        """Add texts that are not there yet, and the marks of those that are.
 
         seed (int): Of the draw of the test part, and of an order.
-        RETURNS (int): How many are new.
+        RETURNS (Added): What became of them.
         """
         with connect(self.path) as db:
-            (before,) = db.execute("SELECT count(*) FROM texts").fetchone()
-            rng = numpy.random.default_rng([seed, before])
-            for text in texts:
-                _add_text(db, text, rng)
-            (after,) = db.execute("SELECT count(*) FROM texts").fetchone()
-        return after - before
+            return add_texts(db, texts, seed)
 
     def classes(self) -> List[Dict[str, Any]]:
-        """The classes, "id" and "name", in the order in which they were added."""
+        """The classes in their order: as `all_classes`."""
         with reading(self.path) as db:
-            return [dict(row) for row in db.execute("SELECT * FROM classes")]
+            return classes.all_classes(db)
 
-    def add_class(self, name: str, *, given: bool = False) -> int:
-        """Add a class, if there is none of this name. RETURNS (int): Its number.
+    def add_class(self, name: str, *, given: bool = False) -> Optional[int]:
+        """Add a class, if there is none of this name. RETURNS (Optional[int]): Its
+        number; None if it is given, and a person took it away.
         given (bool): Whether it is no change that an undo takes back, and one that had
             the name before it was renamed will do.
         RAISES (ValueError): If the name is none."""
         with connect(self.path) as db:
-            return _add_class(db, name.strip(), GIVEN_CLASS if given else CLASS)
+            add = classes.given_class if given else classes.add_class
+            return add(db, name.strip())
 
     def class_number(self, name: str) -> Optional[int]:
-        """The class that has a name, or had it before it was renamed."""
+        """The class that has a name, or had it before it was renamed or merged."""
         with reading(self.path) as db:
-            return _class_number(db, name)
+            return classes.class_number(db, name)
+
+    def change_class(
+        self,
+        number: int,
+        *,
+        name: Optional[str] = None,
+        words: Optional[str] = None,
+        color: Optional[str] = None,
+    ) -> None:
+        """Change a class, also where it is marked.
+
+        name (Optional[str]): What it is called. words (Optional[str]): What it means,
+            in a word or a description. color (Optional[str]): Such as "#77aadd".
+        RAISES (ValueError): If the name is none or taken, or there is no such class.
+        """
+        with connect(self.path) as db:
+            if name is not None:
+                classes.rename(db, number, name.strip())
+            if words is not None:
+                classes.describe(db, number, words)
+            if color is not None:
+                classes.set_color(db, number, color)
 
     def rename_class(self, number: int, name: str) -> None:
-        """Give a class another name, also where it is marked.
-        RAISES (ValueError): If the name is none or taken, or there is no such class."""
-        name = check_label(name.strip())
+        """Give a class another name: as `change_class`."""
+        self.change_class(number, name=name)
+
+    def remove_class(self, number: int, into: Optional[int] = None) -> int:
+        """Take a class away. into (Optional[int]): The class that its marks become;
+        None: they go, too.
+        RETURNS (int): The number of texts that changed.
+        RAISES (ValueError): If there is no such class."""
         with connect(self.path) as db:
-            old = _value(db, "SELECT name FROM classes WHERE id = ?", number)
-            if _value(db, "SELECT id FROM classes WHERE name = ?", name):
-                raise ValueError(f"There is a class {name!r} already")
-            if old is None:
-                raise ValueError(f"There is no class {number}")
-            db.execute("UPDATE classes SET name = ? WHERE id = ?", (name, number))
-            _note(db, RENAME, number, old, name)
+            return classes.remove(db, number, into)
+
+    def order_classes(self, numbers: Sequence[int]) -> None:
+        """Put the classes in an order. RAISES (ValueError): If these are not all."""
+        with connect(self.path) as db:
+            classes.set_order(db, numbers)
 
     def text(self, number: int) -> Optional[Dict[str, Any]]:
         """A text with its words, its marks, and what the model proposes: nothing for
-        the test part, or of a class that is gone."""
+        texts of the test part that have no answer, or of a class that is gone."""
         with reading(self.path) as db:
             return _text(db, number)
 
@@ -137,46 +140,51 @@ class Store:
             text, or a mark does not fit it.
         """
         with connect(self.path) as db:
-            text = _text(db, number)
-            if text is None:
-                raise ValueError(f"There is no text {number}")
-            if text["version"] != version:
-                raise Conflict("This text was changed elsewhere in the meantime")
+            text = _text_at(db, number, version)
             known = {row["id"] for row in db.execute("SELECT id FROM classes")}
             spans = _checked(marks, len(text["words"]), known)
             if answer not in ANSWERS:
                 raise ValueError(f"An answer is one of {', '.join(ANSWERS)}")
-            before = _state(db, number)
-            after = {"answer": answer, "spans": spans}
-            _set_state(db, number, after, _note(db, ANSWER, number, before, after))
+            change_state(db, number, {"answer": answer, "spans": spans})
             # Whoever looked at it again has decided.
             db.execute("UPDATE proposals SET doubtful = 0 WHERE text_id = ?", (number,))
+            if answer != OPEN:
+                db.execute("DELETE FROM others WHERE text_id = ?", (number,))
+            return _text(db, number) or {}
+
+    def take_back(self, number: int, version: int) -> Dict[str, Any]:
+        """Make a text one that has no answer and no marks, which an undo takes back.
+        RETURNS and RAISES: As `answer`."""
+        with connect(self.path) as db:
+            _text_at(db, number, version)
+            change_state(db, number, None)
+            db.execute("UPDATE proposals SET doubtful = 0 WHERE text_id = ?", (number,))
+            return _text(db, number) or {}
+
+    def move(self, number: int, is_test: bool) -> Dict[str, Any]:
+        """Move a text to the test part, or from it.
+        RETURNS (Dict): The text as it is now.
+        RAISES (ValueError): If there is no such text."""
+        with connect(self.path) as db:
+            text = _text_at(db, number, None)
+            if text["is_test"] != is_test:
+                set_part(db, number, is_test)
+                note(db, MOVE, number, not is_test, is_test)
             return _text(db, number) or {}
 
     def undo(self) -> Optional[Dict[str, Any]]:
         """Take the last change back that was not taken back yet, by a new change.
-        RETURNS (Optional[Dict]): "kind", and "target": the number of the text or class;
-            None if there is nothing to take back."""
+        RETURNS (Optional[Dict]): "kind", "target" (the number of the text or class) and
+            "n", how many were of the same click; None if there is nothing to take
+            back."""
         with connect(self.path) as db:
-            row = db.execute(
-                "SELECT * FROM changes WHERE kind IN (?, ?, ?) AND id NOT IN (SELECT "
-                "undoes FROM changes WHERE undoes IS NOT NULL) ORDER BY id DESC "
-                "LIMIT 1",
-                (ANSWER, CLASS, RENAME),
-            ).fetchone()
-            if row is None:
-                return None
-            before, after = json.loads(row["before"]), json.loads(row["after"])
-            number = _note(db, UNDO, row["target"], after, before, row["id"])
-            if row["kind"] == ANSWER:
-                _set_state(db, row["target"], before, number)
-            elif before is None:
-                _remove_class(db, row["target"])
-            else:
-                # A name that is taken by now stays where it is.
-                change = (before, row["target"])
-                db.execute("UPDATE OR IGNORE classes SET name = ? WHERE id = ?", change)
-            return {"kind": row["kind"], "target": row["target"]}
+            return undo.undo(db)
+
+    def redo(self) -> Optional[Dict[str, Any]]:
+        """Do again what the last undo took back, if nothing was changed since.
+        RETURNS: As `undo`."""
+        with connect(self.path) as db:
+            return undo.redo(db)
 
     def history(self) -> List[Dict[str, Any]]:
         """All changes, the first first."""
@@ -190,14 +198,14 @@ class Store:
         """The number of the text to show: one whose marks are not answered yet; else
         each tenth of the test part; else the next one in order."""
         with reading(self.path) as db:
-            order = _value(db, "SELECT value FROM settings WHERE key = 'order'")
+            order = value_of(db, "SELECT value FROM settings WHERE key = 'order'")
             n, n_test = db.execute(
                 "SELECT count(*), coalesce(sum(is_test), 0) FROM answers CROSS JOIN "
                 "texts ON id = text_id WHERE answer != 'open'"
             ).fetchone()
             from_test = (n_test + 1) * TEST_SHARE <= n + 1
             by = "turn IS NULL, turn, drawn" if order != COMING else "id"
-            return _value(
+            return value_of(
                 db,
                 "SELECT id FROM texts LEFT JOIN answers ON id = answers.text_id LEFT "
                 "JOIN proposals ON id = proposals.text_id WHERE id != ? AND "
@@ -206,148 +214,109 @@ class Store:
                 *(other_than, int(from_test)),
             )
 
+    def neighbour(self, number: int, step: int) -> Optional[int]:
+        """The text that was answered before another one, or after it.
+
+        step (int): -1: before; 1: after.
+        RETURNS (Optional[int]): Its number; None if there is none.
+        """
+        with reading(self.path) as db:
+            query = "SELECT version FROM answers WHERE text_id = ? AND answer != 'open'"
+            own = value_of(db, query, number)
+            if own is None and step > 0:
+                return None
+            way, order = ("<", "DESC") if step < 0 else (">", "ASC")
+            where = "" if own is None else f"AND version {way} {own}"
+            query = f"answer != 'open' {where} ORDER BY version {order} LIMIT 1"
+            return value_of(db, f"SELECT text_id FROM answers WHERE {query}")
+
     def counts(self) -> Dict[str, Any]:
         """Texts, "answers" by kind, accepted ones for "train" and "test", and accepted
         marks by number of the class ("marks")."""
         with reading(self.path) as db:
-            (n_texts,) = db.execute("SELECT count(*) FROM texts").fetchone()
-            rows = db.execute(_ANSWERED).fetchall()
-        answers = dict.fromkeys(ANSWERS, 0)
-        marks: Dict[int, int] = {}
+            n_texts = value_of(db, "SELECT count(*) FROM texts")
+            rows = db.execute(
+                "SELECT answer, is_test, count(*) AS n FROM answers CROSS JOIN texts "
+                "ON id = text_id GROUP BY answer, is_test"
+            ).fetchall()
+            marks = db.execute(
+                "SELECT class, count(*) AS n FROM answers CROSS JOIN mentions USING "
+                "(text_id) WHERE answer = 'accept' AND NOT found GROUP BY class"
+            ).fetchall()
+        answers, split = dict.fromkeys(ANSWERS, 0), {"test": 0, "train": 0}
         for row in rows:
-            answers[row["answer"]] += 1
-            accepted = json.loads(row["spans"]) if row["answer"] == ACCEPT else []
-            for _, _, number in accepted:
-                marks[number] = marks.get(number, 0) + 1
-        parts = [row["is_test"] for row in rows if row["answer"] == ACCEPT]
-        split = {"test": sum(parts), "train": len(parts) - sum(parts)}
-        return {"texts": n_texts, "answers": answers, "marks": marks, **split}
+            answers[row["answer"]] += row["n"]
+            if row["answer"] == ACCEPT:
+                split["test" if row["is_test"] else "train"] += row["n"]
+        by_class = {row["class"]: row["n"] for row in marks}
+        return {"texts": n_texts, "answers": answers, "marks": by_class, **split}
+
+    def n_new(self, since: int) -> int:
+        """How many texts to train on got an answer after a change. since (int): Its
+        number."""
+        with reading(self.path) as db:
+            query = (
+                "SELECT count(*) FROM answers CROSS JOIN texts ON id = text_id WHERE "
+                "answer = 'accept' AND NOT is_test AND version > ?"
+            )
+            return value_of(db, query, since)
+
+    def last_change(self) -> int:
+        """The number of the last change, 0 if there is none."""
+        with reading(self.path) as db:
+            return value_of(db, "SELECT max(id) FROM changes") or 0
 
     def answered(self) -> List[Dict[str, Any]]:
         """Texts with an answer, in order: as `text`, "is_test" among it."""
         with reading(self.path) as db:
-            ids = [row["id"] for row in db.execute(_ANSWERED)]
-            texts = [_text(db, number) or {} for number in ids]
-        return [text for text in texts if text["answer"] != OPEN]
+            query = (
+                "SELECT text_id FROM answers WHERE answer != 'open' ORDER BY text_id"
+            )
+            rows = db.execute(query).fetchall()
+            return [_text(db, row["text_id"]) or {} for row in rows]
 
     def doubtful(self) -> List[int]:
-        """Numbers of the answered texts on which the model disagrees."""
+        """Numbers of the answered texts on which the model disagrees, and of the texts
+        of which a file has other marks."""
         with reading(self.path) as db:
-            query = "SELECT text_id FROM proposals WHERE doubtful ORDER BY text_id"
+            query = (
+                "SELECT text_id FROM proposals WHERE doubtful UNION SELECT text_id "
+                "FROM others ORDER BY text_id"
+            )
             return [row["text_id"] for row in db.execute(query)]
 
     def unanswered(self) -> List[Dict[str, Any]]:
         """Texts without an answer that are not of the test part, "id" and "words"."""
-        with reading(self.path) as db:
-            rows = db.execute(
-                "SELECT id, words FROM texts LEFT JOIN answers ON id = text_id WHERE "
-                "coalesce(answer, 'open') = 'open' AND NOT is_test ORDER BY id"
-            ).fetchall()
-        return [{"id": row["id"], "words": json.loads(row["words"])} for row in rows]
+        return list(self.each_unanswered())
+
+    def each_unanswered(self) -> Iterator[Dict[str, Any]]:
+        """Go through `unanswered`, of which few are in memory at a time."""
+        last = 0
+        while True:
+            with reading(self.path) as db:
+                rows = db.execute(
+                    "SELECT id, words FROM texts LEFT JOIN answers ON id = text_id "
+                    "WHERE id > ? AND coalesce(answer, 'open') = 'open' AND NOT "
+                    "is_test ORDER BY id LIMIT ?",
+                    (last, PAGE),
+                ).fetchall()
+            for row in rows:
+                yield {"id": row["id"], "words": json.loads(row["words"])}
+            if len(rows) < PAGE:
+                return
+            last = rows[-1]["id"]
 
 
-_ANSWERED = (
-    "SELECT id, is_test, answer, spans FROM answers CROSS JOIN texts ON id = text_id "
-    "ORDER BY text_id"  # a cross join goes through the few answers, not all texts
-)
-
-
-def now() -> str:
-    """The time, in UTC, as text that sorts."""
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-
-
-def _value(db: sqlite3.Connection, query: str, *values: Any) -> Any:
-    row = db.execute(query, values).fetchone()
-    return None if row is None else row[0]
-
-
-def _note(
-    db: sqlite3.Connection,
-    kind: str,
-    target: int,
-    before: Any,
-    after: Any,
-    undoes: Optional[int] = None,
-) -> int:
-    """Note a change. RETURNS (int): Its number."""
-    row = (now(), kind, target, json.dumps(before), json.dumps(after), undoes)
-    query = "INSERT INTO changes (time, kind, target, before, after, undoes) VALUES "
-    number = db.execute(f"{query} (?, ?, ?, ?, ?, ?)", row).lastrowid
-    return int(number or 0)
-
-
-def _class_number(db: sqlite3.Connection, name: str) -> Optional[int]:
-    known = _value(db, "SELECT id FROM classes WHERE name = ?", name)
-    if known is not None:
-        return known
-    query = (
-        "SELECT target FROM changes JOIN classes ON classes.id = target WHERE "
-        "kind = ? AND before = ? ORDER BY changes.id DESC LIMIT 1"
-    )
-    return _value(db, query, RENAME, json.dumps(name))
-
-
-def _add_class(db: sqlite3.Connection, name: str, kind: str) -> int:
-    check_label(name)
-    if kind == GIVEN_CLASS:
-        known = _class_number(db, name)
-    else:
-        known = _value(db, "SELECT id FROM classes WHERE name = ?", name)
-    if known is not None:
-        return known
-    # A number is never given twice, also after an undo: history may name it.
-    query = "SELECT max(target) FROM changes WHERE kind IN (?, ?)"
-    number = 1 + (_value(db, query, CLASS, GIVEN_CLASS) or 0)
-    db.execute("INSERT INTO classes VALUES (?, ?)", (number, name))
-    _note(db, kind, number, None, name)
-    return number
-
-
-def _remove_class(db: sqlite3.Connection, number: int) -> None:
-    """Unless a text that was given since is marked with it."""
-    spans = [
-        json.loads(row["spans"]) for row in db.execute("SELECT spans FROM answers")
-    ]
-    if not any(mark[2] == number for marks in spans for mark in marks or ()):
-        db.execute("DELETE FROM classes WHERE id = ?", (number,))
-
-
-def _add_text(
-    db: sqlite3.Connection, new: NewText, rng: numpy.random.Generator
-) -> None:
-    text = "".join(word + " " * blank for word, blank in new.words)
-    drawn, share = rng.random(), rng.random()
-    is_test = share < 1 / TEST_SHARE if new.is_test is None else new.is_test
-    row = (text, json.dumps(new.words, ensure_ascii=False), int(is_test), drawn)
-    query = "INSERT OR IGNORE INTO texts (text, words, is_test, drawn) VALUES"
-    if not db.execute(f"{query} (?, ?, ?, ?)", row).rowcount or new.marks is None:
-        return
-    number = _value(db, "SELECT id FROM texts WHERE text = ?", text)
-    marks = [
-        (start, end, _add_class(db, label, GIVEN_CLASS))
-        for start, end, label in new.marks
-    ]
-    after = {"answer": ACCEPT if new.is_whole else OPEN, "spans": sorted(marks)}
-    _set_state(db, number, after, _note(db, GIVEN, number, None, after))
-
-
-def _state(db: sqlite3.Connection, number: int) -> Optional[Dict[str, Any]]:
-    query = "SELECT answer, spans FROM answers WHERE text_id = ?"
-    row = db.execute(query, (number,)).fetchone()
-    return row and {"answer": row["answer"], "spans": json.loads(row["spans"])}
-
-
-def _set_state(
-    db: sqlite3.Connection,
-    number: int,
-    state: Optional[Dict[str, Any]],
-    version: int,
-) -> None:
-    # Without marks and answer a text has a version all the same, after an undo.
-    state = state or {"answer": OPEN, "spans": None}
-    row = (number, state["answer"], json.dumps(state["spans"]), version)
-    db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", row)
+def _text_at(
+    db: sqlite3.Connection, number: int, version: Optional[int]
+) -> Dict[str, Any]:
+    """A text, if it is still at a version; None: at any."""
+    text = _text(db, number)
+    if text is None:
+        raise ValueError(f"There is no text {number}")
+    if version is not None and text["version"] != version:
+        raise Conflict("This text was changed elsewhere in the meantime")
+    return text
 
 
 def _text(db: sqlite3.Connection, number: int) -> Optional[Dict[str, Any]]:
@@ -360,15 +329,20 @@ def _text(db: sqlite3.Connection, number: int) -> Optional[Dict[str, Any]]:
     if row is None:
         return None
     known = {each["id"] for each in db.execute("SELECT id FROM classes")}
-    found = [] if row["is_test"] else json.loads(row["proposed"] or "[]")
+    answer = row["answer"] or OPEN
+    is_hidden = row["is_test"] and answer == OPEN
+    found = [] if is_hidden else json.loads(row["proposed"] or "[]")
+    query = "SELECT spans FROM others WHERE text_id = ?"
+    others = [json.loads(each["spans"]) for each in db.execute(query, (number,))]
     return {
         "id": number,
         "words": json.loads(row["words"]),
         "is_test": bool(row["is_test"]),
-        "answer": row["answer"] or OPEN,
+        "answer": answer,
         "marks": json.loads(row["marks"] or "null"),
         "version": row["version"] or 0,
         "proposed": [span for span in found if span[2] in known],
+        "others": [[x for x in own if x[2] in known] for own in others],
         "reasons": json.loads(row["reasons"] or "{}"),
         "doubtful": bool(row["doubtful"]),
     }

@@ -6,24 +6,35 @@ python -m spacy_entlm.workbench.worker FOLDER RUN
 import os
 import sys
 from pathlib import Path
+from typing import Optional
 
-from .runs import Runs
+from .runs import AFTER, TRAIN, Runs
 
 # The page comes before the training.
 NICE = 10
 
 
 def main(folder: Path, number: int) -> None:
-    """Do a run that the server began."""
-    with Runs(folder).working(number) as kind:
-        if kind is not None:
-            # Not before the lock, which tells that we live: it takes seconds.
-            from .job import Job
+    """Do a run that the server began, and what follows from it."""
+    runs = Runs(folder)
+    with runs.alive():
+        next_one: Optional[int] = number
+        while next_one is not None:
+            number, next_one = next_one, None
+            with runs.working(number) as kind:
+                if kind is not None:
+                    # Not before the lock, which tells that we live: it takes seconds.
+                    from .job import Job
 
-            Job(folder, number).run(kind)
+                    Job(folder, number).run(kind)
+            if kind == TRAIN:
+                next_one = runs.follow(AFTER)
 
 
 if __name__ == "__main__":
     if hasattr(os, "nice"):  # it is this process that is ours
         os.nice(NICE)
+    import torch
+
+    torch.set_num_threads(1)  # the others are for the page
     main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -5,9 +5,10 @@ import threading
 import pytest
 import spacy
 
+from spacy_entlm.workbench.adding import NewText
 from spacy_entlm.workbench.docs import make_pipeline
 from spacy_entlm.workbench.runs import FILE, Runs
-from spacy_entlm.workbench.store import NewText, Store
+from spacy_entlm.workbench.store import Store
 
 
 def new_texts(texts, **settings):
@@ -60,7 +61,7 @@ def idle(monkeypatch):
 
 
 @pytest.fixture
-def serving(folder, store):
+def serving(folder, store, idle):
     """Gives the address of a server of the store, and its token."""
     pytest.importorskip("fastapi", reason="needs the extra `workbench`")
     from spacy_entlm.workbench import server

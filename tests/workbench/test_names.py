@@ -6,9 +6,11 @@ import pytest
 
 from spacy_entlm.files.errors import DataError
 from spacy_entlm.lexicon.entries import Entry
+from spacy_entlm.workbench.adding import NewText
+from spacy_entlm.workbench.changes import ACCEPT
 from spacy_entlm.workbench.names import LEXICON, Names, keep_names
 from spacy_entlm.workbench.runs import Proposal, Runs
-from spacy_entlm.workbench.store import ACCEPT, NewText, Store
+from spacy_entlm.workbench.store import Store
 
 PER, LOC = 1, 2
 ENTRIES = [Entry("Anna Smith", "PER"), Entry("Berlin", "LOC"), Entry("Acme", "ORGS")]

@@ -5,8 +5,9 @@ import re
 import httpx
 import pytest
 
+from spacy_entlm.workbench.adding import NewText
+from spacy_entlm.workbench.names import Names
 from spacy_entlm.workbench.runs import Runs
-from spacy_entlm.workbench.store import NewText
 
 pytest.importorskip("fastapi", reason="needs the extra `workbench`")
 
@@ -27,8 +28,8 @@ def test_the_page_needs_nothing_from_elsewhere(client):
     assert "//" not in page.text and "<style" not in page.text
     assert "style=" not in page.text and " onclick" not in page.text
     scripts = re.findall(r'from "\./(.+)"', client.get("/page.js").text)
-    assert len(scripts) == 3
-    for name in ("page.css", "page.js", "chart.js", *scripts):
+    assert len(scripts) == 10
+    for name in ("page.css", "views.css", "page.js", "chart.js", *scripts):
         answer = client.get(f"/{name}")
         assert answer.status_code == 200
         assert answer.headers["x-content-type-options"] == "nosniff"
@@ -39,15 +40,27 @@ CALLS = [
     ("GET", "state"),
     ("GET", "next"),
     ("GET", "texts/1"),
+    ("GET", "texts/1/neighbour"),
+    ("GET", "list"),
+    ("GET", "entities"),
+    ("GET", "contexts"),
     ("GET", "history"),
     ("PUT", "texts/1"),
+    ("PUT", "texts/1/part"),
+    ("POST", "texts/1/back"),
     ("PUT", "order"),
+    ("PUT", "least"),
     ("PUT", "classes/1"),
+    ("PUT", "classes/order"),
     ("POST", "classes"),
+    ("POST", "classes/1/remove"),
+    ("POST", "mend"),
     ("POST", "undo"),
+    ("POST", "redo"),
     ("POST", "train"),
     ("POST", "wheel"),
     ("POST", "export"),
+    ("POST", "report"),
 ]
 
 
@@ -62,12 +75,19 @@ def test_no_call_without_the_token(serving, token):
 
 
 def test_every_call_is_tried_above(folder, store):
-    from spacy_entlm.workbench.server import make_app
+    from spacy_entlm.workbench import routes
 
+    runs = Runs(folder)
     paths = {
-        (method, route.path.removeprefix("/api/").replace("{number}", "1"))
-        for route in make_app(Runs(folder), 1).routes
-        if route.path.startswith("/api/")
+        (method, route.path.removeprefix("/").replace("{number}", "1"))
+        for router in (
+            routes.reading_routes(Names(store), runs),
+            routes.writing_routes(store, runs),
+            routes.class_routes(store, runs),
+            routes.work_routes(runs),
+            routes.report_routes(runs, set()),
+        )
+        for route in router.routes
         for method in route.methods
     }
     assert paths == set(CALLS)
@@ -133,7 +153,7 @@ def test_mark_accept_undo(client):
     assert "elsewhere" in other_tab.json()["detail"]
     assert client.get("/api/next").json()["id"] != text["id"]
     assert client.get("/api/state").json()["counts"]["train"] == 1
-    undone = {"kind": "answer", "target": text["id"]}
+    undone = {"kind": "answer", "target": text["id"], "n": 1}
     assert client.post("/api/undo").json() == undone
     assert client.get("/api/next").json()["id"] == text["id"]
     assert [row["kind"] for row in client.get("/api/history").json()][-1] == "undo"
@@ -143,7 +163,12 @@ def test_classes_are_added_and_renamed(client, store):
     number = client.post("/api/classes", json={"name": "DRUG"}).json()
     assert client.put(f"/api/classes/{number}", json={"name": "LOC"}).status_code == 422
     client.put(f"/api/classes/{number}", json={"name": "GENE"})
-    assert store.classes()[-1] == {"id": number, "name": "GENE"}
+    (row,) = (row for row in store.classes() if row["id"] == number)
+    assert row["name"] == "GENE"
+    client.put(f"/api/classes/{number}", json={"words": "gene", "color": "#00ff00"})
+    assert store.classes()[-1] == {
+        **{"id": number, "name": "GENE", "words": "gene", "color": "#00ff00"}
+    }
 
 
 @pytest.mark.parametrize(
@@ -154,7 +179,17 @@ def test_classes_are_added_and_renamed(client, store):
         ("PUT", "texts/1", {"answer": "accept", "marks": [[0, "1", 1]], "version": 0}),
         ("PUT", "texts/1", {"answer": "accept", "marks": [], "version": 0, "x": 1}),
         ("PUT", "texts/99", {"answer": "accept", "marks": [], "version": 0}),
+        ("PUT", "texts/1/part", {"is_test": 1}),
+        ("PUT", "texts/99/part", {"is_test": True}),
+        ("POST", "texts/99/back", {"version": 0}),
         ("PUT", "order", {"order": "drop table"}),
+        ("PUT", "least", {"least": 2}),
+        ("PUT", "classes/1", {"color": "red;"}),
+        ("PUT", "classes/1", {"words": "x" * 301}),
+        ("PUT", "classes/order", {"numbers": [1, 2]}),
+        ("POST", "classes/1/remove", {"into": 1}),
+        ("POST", "classes/9/remove", {}),
+        ("POST", "mend", {"words": "Anna", "class": 9, "texts": [1]}),
         ("POST", "classes", {"name": "O"}),
         ("POST", "classes", {"name": "x" * 101}),
     ],
@@ -175,7 +210,7 @@ def test_unknown_texts_are_none(client):
     assert client.get("/api/texts/999").status_code == 404
 
 
-def test_a_run_begins_once(client, idle, folder):
+def test_a_run_begins_once(client, folder):
     from filelock import FileLock
 
     with FileLock(folder / ".run.lock"):
@@ -193,3 +228,22 @@ def test_export_names_its_files(client, folder):
     found = client.post("/api/export").json()
     assert found["files"] == ["train.jsonl", "unlabeled.jsonl"]
     assert (folder / "data" / "train.jsonl").is_file()
+
+
+def test_the_place_of_a_wheel_is_told(client, folder):
+    assert client.get("/api/state").json()["wheels"] is None
+    (folder / "wheels").mkdir()
+    (folder / "wheels" / "mine-1.0.1-py3-none-any.whl").write_bytes(b"")
+    assert client.get("/api/state").json()["wheels"] == str(folder / "wheels")
+
+
+def test_a_report_is_opened_once_with_a_ticket(client, folder):
+    assert client.post("/api/report").status_code == 404
+    (folder / "crossval.html").write_text("<p>Figures")
+    ticket = client.post("/api/report").json()
+    assert client.get("/report/other").status_code == 404
+    page = client.get(f"/report/{ticket}")
+    assert page.text == "<p>Figures" and "text/html" in page.headers["content-type"]
+    policy = page.headers["content-security-policy"]
+    assert "script" not in policy and "default-src 'none'" in policy
+    assert client.get(f"/report/{ticket}").status_code == 404

@@ -29,7 +29,7 @@ console.log(parts.score.textContent);
 @pytest.fixture
 def said(tmp_path):
     """Gives the line about F1 after some trainings."""
-    for name in ("side.js", "chart.js"):
+    for name in ("side.js", "chart.js", "dom.js"):
         page = files("spacy_entlm.workbench").joinpath("page", name)
         (tmp_path / name).write_bytes(page.read_bytes())
     (tmp_path / "package.json").write_text('{"type": "module"}')
@@ -44,17 +44,27 @@ def said(tmp_path):
 
 
 FIGURE = {"value": 81.25, "low": 70, "high": 90}
-MEASURED = {
-    "n_examples": 5,
-    "scores": {"n_test": 3, "mistakes": [], "f1": FIGURE, "classes": {}},
-}
-UNMEASURED = {"n_examples": 6, "scores": {"n_test": 0, "mistakes": []}}
+
+
+def run(**scores):
+    return {"n_examples": 5, "scores": {"n_test": 1, "mistakes": [], **scores}}
+
+
+def test_a_figure_says_of_how_many_texts_it_is(said):
+    measured = run(f1=FIGURE, how="test", n_test=1, n_entities=23)
+    assert said(measured) == "F1 81.3 (95 %: 70 to 90) on 1 test text with 23 entities"
+
+
+def test_a_figure_says_that_it_is_of_a_cross_validation(said):
+    measured = run(f1=FIGURE, how="crossval", n_texts=24)
+    assert said(measured).startswith("F1 81.3 (95 %: 70 to 90), by leaving each part")
 
 
 def test_figures_are_those_of_the_last_training(said):
-    assert said(UNMEASURED, MEASURED).startswith("F1 81.3 (95 %: ")
+    before = run(f1=FIGURE, how="test", n_entities=23)
+    assert said(before, run(missing="More is needed.")) == "More is needed."
+    assert said(before, run()) == "The figure is being measured."
 
 
-@pytest.mark.parametrize("trained", [[], [UNMEASURED], [MEASURED, UNMEASURED]])
-def test_a_training_without_test_texts_says_what_they_are_for(said, trained):
-    assert said(*trained).startswith("Each tenth text is kept for the test part")
+def test_before_a_training_it_is_said_what_test_texts_are_for(said):
+    assert said().startswith("Each tenth text is kept for the test part")

@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_entlm.files.errors import DataError
-from spacy_entlm.workbench.store import ACCEPT, IGNORE, OPEN, Conflict, NewText, Store
+from spacy_entlm.workbench.adding import Added, NewText
+from spacy_entlm.workbench.changes import ACCEPT, IGNORE, OPEN
+from spacy_entlm.workbench.store import Conflict, Store
 
 
 def mark(store, number, marks, answer=OPEN):
@@ -31,9 +33,9 @@ def test_undo_goes_back_step_by_step_and_history_keeps_all(store):
     mark(store, 1, [(0, 1, 1)])
     mark(store, 1, [(0, 2, 1)], ACCEPT)
     store.rename_class(1, "PERSON")
-    assert store.undo() == {"kind": "rename", "target": 1}
+    assert store.undo() == {"kind": "rename", "target": 1, "n": 1}
     assert store.classes()[0]["name"] == "PER"
-    assert store.undo() == {"kind": "answer", "target": 1}
+    assert store.undo() == {"kind": "answer", "target": 1, "n": 1}
     assert (store.text(1)["marks"], store.text(1)["answer"]) == ([[0, 1, 1]], OPEN)
     store.undo()
     assert store.text(1)["marks"] is None
@@ -77,25 +79,25 @@ def test_a_given_class_is_found_again_under_its_new_name(store):
     # On the page it is another one.
     store.rename_class(1, "PERSON")
     assert store.add_class("PER") == 4
-    assert store.undo() == {"kind": "class", "target": 4}
-    assert store.undo() == {"kind": "rename", "target": 1}
+    assert store.undo() == {"kind": "class", "target": 4, "n": 1}
+    assert store.undo() == {"kind": "rename", "target": 1, "n": 1}
 
 
 def test_a_name_that_is_taken_does_not_hold_up_what_was_before(store):
     mark(store, 1, [(0, 1, 1)])
     store.rename_class(1, "PERSON")
     with sqlite3.connect(store.path) as db:  # as earlier versions did
-        db.execute("INSERT INTO classes VALUES (9, 'PER')")
+        db.execute("INSERT INTO classes (id, name) VALUES (9, 'PER')")
     db.close()
-    assert store.undo() == {"kind": "rename", "target": 1}
-    assert store.undo() == {"kind": "answer", "target": 1}
+    assert store.undo() == {"kind": "rename", "target": 1, "n": 1}
+    assert store.undo() == {"kind": "answer", "target": 1, "n": 1}
 
 
 def test_a_class_that_is_marked_stays(store):
     number = store.add_class("CITY")
     new = NewText([("Rome", True), ("sleeps", False)], [(0, 1, "CITY")], False)
     store.add_texts([new])
-    assert store.undo() == {"kind": "class", "target": number}
+    assert store.undo() == {"kind": "class", "target": number, "n": 1}
     assert "CITY" in [row["name"] for row in store.classes()]
     assert store.undo() is None
 
@@ -204,7 +206,8 @@ def test_texts_are_there_once(store, texts):
     before = store.counts()["texts"]
     words = [(word, True) for word in texts[0].split()]
     words[-1] = (words[-1][0], False)
-    assert store.add_texts([NewText(words), NewText([("New", False)])]) == 1
+    added = store.add_texts([NewText(words), NewText([("New", False)])])
+    assert added == Added(new=1)
     assert store.counts()["texts"] == before + 1
 
 

@@ -1,5 +1,10 @@
 // Marks of a text: what a change makes of them, and how words show them.
 
+import { percent } from "./dom.js";
+
+// Percent of a colour from which on dark letters stand on it.
+const STRONG = 60;
+
 /** @typedef {[number, number, number]} Mark first word, end, number of the class */
 /**
  * @typedef {[number, number, number, number | null]} Proposal a mark and its
@@ -35,17 +40,28 @@ export function markAt(marks, word) {
 }
 
 /**
+ * What is sure enough to be shown.
+ * @param {Proposal[]} proposed @param {number} least confidence
+ */
+export function sureEnough(proposed, least) {
+  return proposed.filter((one) => one[3] === null || one[3] === undefined || one[3] >= least);
+}
+
+/**
  * Make an element of each word, in place of what is there.
  * @param {HTMLElement} place @param {[string, boolean][]} words
+ * @param {boolean} [isChosen] whether words can be chosen
  */
-export function showWords(place, words) {
+export function showWords(place, words, isChosen = true) {
   const parts = words.flatMap(([text, blank], i) => {
     const word = document.createElement("span");
     word.className = "word";
     word.textContent = text;
     word.dataset.word = String(i);
-    word.setAttribute("role", "option");
-    word.tabIndex = -1;
+    if (isChosen) {
+      word.setAttribute("role", "option");
+      word.tabIndex = -1;
+    }
     const gap = document.createElement("span");
     gap.className = "gap";
     gap.dataset.gap = String(i);
@@ -56,10 +72,20 @@ export function showWords(place, words) {
 }
 
 /**
+ * How strong the colour of a suggestion is, in percent. Neither light nor dark letters
+ * can be read well on the strengths between weak and strong, which are left out.
+ * @param {number} sure
+ */
+function strengthOf(sure) {
+  if (sure < 0.5) return Math.round(8 + 56 * sure);
+  return Math.round(STRONG + 60 * (sure - 0.5));
+}
+
+/**
  * Show marks and the selection on the words that are there.
  * @param {HTMLElement} place @param {Mark[]} marks @param {Proposal[]} proposed
  * @param {{start: number, end: number} | null} selection
- * @param {Map<number, {name: string, color: number}>} classes
+ * @param {Map<number, {name: string, color: string}>} classes
  */
 export function showMarks(place, marks, proposed, selection, classes) {
   for (const word of place.querySelectorAll(".word")) {
@@ -70,27 +96,31 @@ export function showMarks(place, marks, proposed, selection, classes) {
     const known = mark && classes.get(mark[2]);
     const isChosen = selection !== null && selection.start <= i && i < selection.end;
     const same = mark && proposed.find((p) => mark.every((x, at) => x === p[at]));
-    const sure = same ? (same[3] ?? 0.5) : 1;
-    const strength = Math.round(25 + 75 * sure);
+    const strength = same ? strengthOf(same[3] ?? 0.5) : 100;
     for (const part of [element, gap]) {
       part.className = part === element ? "word" : "gap";
       const isInside = mark && (part === element || i + 1 < mark[1]);
-      if (isInside) part.classList.add("marked", `c${known ? known.color : 0}`);
+      if (isInside) part.classList.add("marked");
       if (isInside) part.classList.toggle("guess", same !== undefined);
       // Dark letters, also where the page is dark.
-      if (isInside) part.classList.toggle("strong", strength >= 50);
+      if (isInside) part.classList.toggle("strong", strength >= STRONG);
       if (isChosen && (part === element || i + 1 < selection.end)) {
         part.classList.add("chosen");
       }
       part.style.setProperty("--strength", `${strength}%`);
+      part.style.setProperty("--c", known ? known.color : "#dddddd");
     }
     if (mark && mark[0] === i) element.classList.add("first");
     if (mark && mark[1] === i + 1) element.classList.add("last");
-    element.dataset.label = mark && mark[1] === i + 1 && known ? known.name : "";
-    const from =
-      same && (same[3] === null ? "of the list" : `${Math.round(100 * same[3])} percent sure`);
-    const name = known ? `, ${known.name}${from ? `, ${from}` : ""}` : "";
-    element.setAttribute("aria-label", `${element.textContent}${name}`);
-    element.setAttribute("aria-selected", String(isChosen));
+    const name = known ? known.name : "";
+    const sure = same && (same[3] === null ? "of the list" : `${percent(same[3])} sure`);
+    const figure = same && same[3] !== null ? ` ${percent(same[3])}` : "";
+    element.dataset.label = mark && mark[1] === i + 1 ? `${name}${figure}` : "";
+    element.title = sure ? `${name}, ${sure}` : name;
+    const said = known ? `, ${name}${sure ? `, ${sure}` : ""}` : "";
+    if (element.role === "option" || element.getAttribute("role") === "option") {
+      element.setAttribute("aria-label", `${element.textContent}${said}`);
+      element.setAttribute("aria-selected", String(isChosen));
+    }
   }
 }
