@@ -3,26 +3,30 @@
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Dict, List, Optional, Set
+from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 
 from spacy.tokens import Doc
 from weasel.util import get_checksum
 
 from ..backbones.names import resolve_backbone
-from ..corpus.docs import OUTPUT_EXTENSIONS, write_docs
+from ..corpus.docs import choose_writer, write_docs
 from ..corpus.formats import EXTENSIONS
+from ..corpus.forms.out import BY_NAME as WRITERS
+from ..corpus.forms.out import lacks_annotation
+from ..corpus.report import CorpusReport
 from ..files.errors import DataError
-from ..files.file import check_extension, check_output, write_file
+from ..files.file import check_output, write_file
 from ..files.folder import check_folder, check_output_folder, write_folder
 from ..files.json_lines import dump_json
 from ..files.text import find_forms, find_part
-from ._options import FORMAT, LANG, OUT, OVERWRITE, arg, command, opt
+from ._options import COLUMNS, FORMAT, LABELS, LANG, OUT, OVERWRITE, arg, command, opt
 from ._util import echo, load_docs
 
 # Beside these, a data folder may hold samples that are given, {K}shot/{split}.*.
 PARTS = ("train", "dev", "test")
 DISTANT = "distant"
 SAMPLES = re.compile(r"(\d+|all)shot")
+_TO = f"Form of OUT; else its name tells: {', '.join(WRITERS)}"
 # What later steps of the project cannot see in the parts.
 NAMES_FILE, BACKBONE_FILE = "data.json", "backbone.json"
 
@@ -33,15 +37,21 @@ def convert_cli(
     output_path: Path = OUT,
     format: str = FORMAT,
     lang: str = LANG,
+    columns: Optional[str] = COLUMNS,
+    labels: Optional[str] = LABELS,
+    to: Optional[str] = opt(
+        None, f"Form of OUT, else by its name: {', '.join(WRITERS)}"
+    ),
     backbone: Optional[str] = opt(None, f"Note its content in OUT/{BACKBONE_FILE}"),
     overwrite: bool = OVERWRITE,
 ) -> None:
-    """Convert annotated data to spaCy's .spacy format.
+    """Convert annotated data to spaCy's .spacy format, or to another form.
 
     Reads columns (.conll .iob .bio .tsv .txt; IO, BIO, BILUO and BIOES tags), JSON
     lines of words and tags or of a text and spans (.jsonl, Prodigy's too), what Label
-    Studio and Argilla export (.json), inline markup (.txt .md) and .spacy. What does
-    not align with words is counted and shown.
+    Studio and Argilla export (.json), inline markup (.txt .md), .spacy, and what else
+    docs/data.md lists. What was understood is said in one line; what cannot be used is
+    counted and shown.
 
     Of a folder, train.*, dev.*, test.*, distant.* (text that is annotated already) and
     samples {K}shot/{split}.* are converted, as far as they are there.
@@ -50,35 +60,60 @@ def convert_cli(
     Example:
       python -m spacy entlm convert train.conll train.spacy
       python -m spacy entlm convert my_data corpus
+      python -m spacy entlm convert tagged.tsv train.spacy --columns 2,4
+      python -m spacy entlm convert train.spacy tasks.json --to label-studio
 
     \b
     Inline markup is one sentence a line:
       [Angela Ruiz](PER) flew to [Lima](LOC).
     """
-    is_file = input_path.exists() and not input_path.is_dir()
-    if not is_file and output_path.suffix.lower() not in OUTPUT_EXTENSIONS:
+    names = [name.strip() for name in (labels or "").split(",") if name.strip()]
+    read = Reading(lang, format, columns, names)
+    if _is_folder_of_parts(input_path, output_path):
         check_folder(input_path)
         check_output_folder(output_path, source=input_path, overwrite=overwrite)
-        _convert_folder(input_path, output_path, lang, format, backbone, overwrite)
+        _convert_folder(input_path, output_path, read, backbone, overwrite)
         return
-    check_extension(output_path, OUTPUT_EXTENSIONS)
+    writer = choose_writer(output_path, to)
     check_output(output_path, source=input_path, overwrite=overwrite)
-    docs, report = load_docs(input_path, lang, format)
+    docs, report = read(input_path)
+    report.check_marks(input_path)
     with write_file(output_path, overwrite=overwrite) as temporary:
-        write_docs(docs, temporary)
-    echo(*report.lines(), f"Wrote {output_path}")
+        write_docs(docs, temporary, writer.name)
+    echo(*report.lines())
+    lacking = sum(map(lacks_annotation, docs))
+    if lacking and not writer.says_missing:
+        told = "have words that are not annotated, and are written as of no entity"
+        echo(f"{lacking:,} of {len(docs):,} texts {told}")
+    echo(f"Wrote {output_path}")
+
+
+def _is_folder_of_parts(source: Path, out: Path) -> bool:
+    """Whether IN is no file, and OUT is to be a folder: brat's folders are one text."""
+    is_file = source.exists() and not source.is_dir()
+    extensions = {x for writer in WRITERS.values() for x in writer.extensions}
+    return not is_file and out.suffix.lower() not in extensions
+
+
+class Reading(NamedTuple):
+    """How files are read: values of the options of the same names."""
+
+    lang: str
+    format: str
+    columns: Optional[str]
+    labels: List[str]
+
+    def __call__(self, path: Path) -> Tuple[List[Doc], CorpusReport]:
+        """RAISES (DataError): If it cannot be read."""
+        how = {"columns": self.columns, "labels": self.labels}
+        return load_docs(path, self.lang, self.format, **how)
 
 
 def _convert_folder(
-    data: Path,
-    out: Path,
-    lang: str,
-    format: str,
-    backbone: Optional[str],
-    overwrite: bool,
+    data: Path, out: Path, read: Reading, backbone: Optional[str], overwrite: bool
 ) -> None:
     """Write the parts that a folder of data has, and remove those that it had."""
-    parts = _find_parts(data, format)
+    parts = _find_parts(data, read.format)
     if not parts:
         text = f"has no train.* or test.* ({' '.join(EXTENSIONS)}): add it"
         raise DataError(text, path=data)
@@ -87,13 +122,8 @@ def _convert_folder(
     doubts = _Doubts()
     with write_folder(out, overwrite=overwrite) as writing:
         for name, source in parts.items():
-            docs, report = load_docs(source, lang, format)
-            if not report.entities and name not in ("dev", "test"):
-                hint = "no entity in it: mark some, for instance [Lima](LOC)"
-                if report.misaligned:
-                    hint = "no entity begins and ends with a word of the tokenizer"
-                    hint += f": is --lang {lang} right? {report.misaligned_examples[0]}"
-                raise DataError(hint, path=source)
+            docs, report = read(source)
+            _check_part(name, source, report, read.lang)
             doubts.note(name, docs)
             target = writing / f"{name}.spacy"
             target.parent.mkdir(exist_ok=True)
@@ -101,7 +131,8 @@ def _convert_folder(
             echo(f"{source}:", *report.lines())
             if report.misaligned.total() > report.entities.total():
                 echo(
-                    f"Most marks are off the tokenizer's words: is --lang {lang} right?"
+                    "Most marks are off the tokenizer's words: is --lang "
+                    f"{read.lang} right?"
                 )
         names = sorted(path.name for path in data.iterdir() if path.is_file())
         (writing / NAMES_FILE).write_bytes(dump_json(names))
@@ -111,6 +142,18 @@ def _convert_folder(
             noted = dump_json({"name": backbone, "checksum": checksum})
             (writing / BACKBONE_FILE).write_bytes(noted)
     echo(*doubts.lines(), f"Wrote {', '.join(parts)} to {out}")
+
+
+def _check_part(name: str, source: Path, report: CorpusReport, lang: str) -> None:
+    """RAISES (DataError): If a part has no entity, and needs some."""
+    report.check_marks(source)
+    if report.entities or name in ("dev", "test"):
+        return
+    hint = "no entity in it: mark some, for instance [Lima](LOC)"
+    if report.misaligned:
+        hint = "no entity begins and ends with a word of the tokenizer"
+        hint += f": is --lang {lang} right? {report.misaligned_examples[0]}"
+    raise DataError(hint, path=source)
 
 
 class _Doubts:

@@ -1,7 +1,7 @@
 """The command `rank`: which texts to annotate next."""
 
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import spacy
 from spacy.cli._util import setup_gpu
@@ -9,17 +9,12 @@ from spacy.tokens import Doc
 
 from ..active import Ranked, rank
 from ..active.ranking import MAX_TEXTS
+from ..corpus.forms.argilla import argilla_record
+from ..corpus.forms.json_texts import SPAN_KEYS
+from ..corpus.forms.label_studio import label_studio_task
 from ..corpus.prodigy import annotated_entry
 from ..corpus.readers import read_docs
-from ..corpus.texts import check_text_files, read_texts
-from ..corpus.tools import (
-    ARGILLA,
-    LABEL_STUDIO,
-    PRODIGY,
-    TOOLS,
-    argilla_record,
-    label_studio_task,
-)
+from ..corpus.texts import TEXT_KEYS, check_text_files, cut_text, text_entries
 from ..files.errors import DataError
 from ..files.file import check_extension, write_file
 from ..files.json_lines import dump_json, dump_line
@@ -27,6 +22,9 @@ from ..pipeline.confidence import confidence
 from ._options import GPU_ID, OVERWRITE, arg, command, opt
 from ._util import check_outputs, echo
 
+PRODIGY, LABEL_STUDIO, ARGILLA = TOOLS = ("prodigy", "label-studio", "argilla")
+# What is written anew; an earlier answer is to another question.
+_OWN_KEYS = frozenset((*TEXT_KEYS, *SPAN_KEYS, "answer"))
 _TEXTS = "Lines of text (.txt) or JSON lines (.jsonl), packed (.xz .gz) or not, .spacy"
 
 
@@ -47,7 +45,8 @@ def rank_cli(
 
     These are texts where it is unsure, with classes that have few examples, and like
     many others, but not like each other. With each are written its words, the entities
-    that the pipeline finds with their confidence, and in "meta" why it was chosen.
+    that the pipeline finds with their confidence, in "meta" why it was chosen, and what
+    else TEXTS says of it: ids and other keys, or the number of its line.
 
     \b
     Example:
@@ -66,20 +65,35 @@ def rank_cli(
         known, report = read_docs(annotated, nlp)
         echo(*report.problems())
     done = {doc.text.strip() for doc in known}  # lists of words end in a blank
-    lines = [text for text in read_texts([texts]) if text not in done]
+    entries = [(text, said) for text, said in _entries(texts) if text not in done]
+    lines = [text for text, _ in entries]
     if not lines:
         raise DataError("holds no text that is not annotated yet", path=texts)
     chosen = rank(nlp, lines, n=n, annotated=known, max_texts=max_texts, seed=seed)
     with write_file(out, overwrite=overwrite) as temporary:
         found = nlp.pipe(lines[one.index] for one in chosen)
-        rows = [_entry(doc, one) for doc, one in zip(found, chosen)]
+        rows = [
+            _entry(doc, one, entries[one.index][1]) for doc, one in zip(found, chosen)
+        ]
         temporary.write_bytes(_FORMS[tool](rows))
     echo(f"{len(chosen):,} of {len(lines):,} texts", f"Wrote {out}")
 
 
-def _entry(doc: Doc, one: Ranked) -> Dict[str, Any]:
+def _entries(path: Path) -> Iterator[Tuple[str, Dict[str, Any]]]:
+    """The texts of a file that are not blank, long ones in parts, and what the file
+    says of each beside the text and earlier marks."""
+    for _, text, entry in text_entries(path):
+        said = {key: entry[key] for key in entry if key not in _OWN_KEYS}
+        for part in filter(None, map(str.strip, cut_text(text))):
+            yield part, said
+
+
+def _entry(doc: Doc, one: Ranked, said: Dict[str, Any]) -> Dict[str, Any]:
+    """A text as the tools' forms are made of it. said (Dict): What its file says."""
+    before = said.get("meta")
     meta: Dict[str, Any] = {"score": one.score, **one.reasons, "rarest": one.rarest}
-    entry = {**annotated_entry(doc), "meta": meta}
+    meta = {**(before if isinstance(before, dict) else {}), **meta}
+    entry = {**said, **annotated_entry(doc), "meta": meta}
     for span, ent in zip(entry["spans"], doc.ents):
         span["score"] = round(confidence(ent) or 0.0, 4)
     return entry

@@ -1,15 +1,16 @@
 """Docs: copies without annotation, and the files that training and commands read."""
 
 from pathlib import Path
-from typing import Iterable, Optional
+from typing import Iterable, List, Optional
 
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
+from ..files.errors import DataError, located
 from ..files.file import check_extension
-from ..files.json_lines import dump_line
-from .tags import doc_to_tags
+from .forms.out import BY_NAME, WRITERS, Writer
 
+# What training reads.
 OUTPUT_EXTENSIONS = (".spacy", ".jsonl")
 
 
@@ -21,18 +22,39 @@ def unannotated(doc: Doc, vocab: Optional[Vocab] = None) -> Doc:
     return Doc(doc.vocab if vocab is None else vocab, words=words, spaces=spaces)
 
 
-def write_docs(docs: Iterable[Doc], path: Path) -> None:
-    """Write Docs as a DocBin (.spacy) or as JSON lines of words and BIO tags (.jsonl).
-    RAISES (DataError): If the path's extension is none of these."""
-    check_extension(path, OUTPUT_EXTENSIONS)
-    if path.suffix.lower() == ".spacy":
-        DocBin(docs=docs).to_disk(path)
-        return
-    with path.open("wb") as file_:
-        for doc in docs:
-            # Tokens of blanks only exist where a text was tokenised; no word list has
-            # them, and readers of word lists stumble over them.
-            tagged = [x for x in zip(doc, doc_to_tags(doc)) if not x[0].is_space]
-            words = [token.text for token, _ in tagged]
-            line = {"text": words, "label": [tag for _, tag in tagged]}
-            file_.write(dump_line(line))
+def unread_spans(doc: Doc) -> List[str]:
+    """Marks in the span groups of a Doc that are no entities of it: nothing here reads
+    them. Groups with scores are none: a pipeline found them."""
+    ents = {(ent.start, ent.end, ent.label) for ent in doc.ents}
+    return [
+        f"{span.text!r:.60} ({span.label_}) in doc.spans[{key!r:.40}]"
+        for key, spans in doc.spans.items()
+        if "scores" not in spans.attrs
+        for span in spans
+        if (span.start, span.end, span.label) not in ents
+    ]
+
+
+def write_docs(docs: Iterable[Doc], path: Path, form: Optional[str] = None) -> None:
+    """Write Docs in a form of `forms.out`.
+
+    form (Optional[str]): Its name; None: the first that has the path's extension.
+    RAISES (DataError): If the path's extension is none of the form's, or of none, or
+        the form has no place for a word.
+    """
+    writer = choose_writer(path, form)
+    with located(path), path.open("wb") as file_:
+        for part in writer.write(docs):
+            file_.write(part)
+
+
+def choose_writer(path: Path, form: Optional[str] = None) -> Writer:
+    """RAISES (DataError): As `write_docs`."""
+    if form is None:
+        extensions = [x for writer in WRITERS for x in writer.extensions]
+        check_extension(path, list(dict.fromkeys(extensions)))
+        return next(x for x in WRITERS if path.suffix.lower() in x.extensions)
+    if form not in BY_NAME:
+        raise DataError(f"unknown form {form!r:.60}: choose {', '.join(BY_NAME)}")
+    check_extension(path, BY_NAME[form].extensions)
+    return BY_NAME[form]

@@ -2,44 +2,24 @@
 
 from itertools import chain, islice
 from pathlib import Path
-from typing import Callable, Iterable, Mapping, Optional, Sequence
+from typing import Iterable, Mapping, Optional, Sequence
 
 from ..files.errors import DataError
 from ..files.text import Line, unpacked_extension
-from .records import (
-    CONLL,
-    INLINE,
-    INLINE_MARKUP,
-    INLINE_SLIP,
-    JSONL,
-    Record,
-    parse_conll,
-    parse_inline,
-    parse_jsonl,
-    split_columns,
-)
-from .report import CorpusReport
-from .tags import is_certain_tag
-from .tools import parse_json
+from .forms.brat import MARKS
+from .forms.inline import first_slip
+from .forms.table import BY_NAME, FORMS, JSON_KINDS, SPACY, Form
 
-JSON, SPACY = "json", "spacy"
-PARSERS: dict[str, Callable[[Iterable[Line], Path, CorpusReport], Sequence[Record]]]
-PARSERS = {
-    CONLL: parse_conll,
-    JSONL: parse_jsonl,
-    INLINE: parse_inline,
-    JSON: parse_json,
-}
-FORMATS = (*PARSERS, SPACY)
-# None: the content tells.
-EXTENSIONS = {
-    ".spacy": SPACY,
-    ".jsonl": JSONL,
-    ".json": JSON,
-    **dict.fromkeys((".conll", ".iob", ".bio", ".tsv"), CONLL),
-    ".md": INLINE,
-    ".txt": None,
-}
+FORMATS = (*BY_NAME, SPACY, *JSON_KINDS)
+_DOCBIN = ".spacy"
+_TXT = ".txt"
+# The format of each extension of a file, None where only the content tells.
+FILE_EXTENSIONS: dict[str, Optional[str]] = {_DOCBIN: SPACY}
+for _form in FORMS:
+    FILE_EXTENSIONS.update({x: _form.name for x in _form.extensions if x != _TXT})
+FILE_EXTENSIONS[_TXT] = None
+# Of a part of a folder of data: brat's marks lie beside a text, which is the part.
+EXTENSIONS = {k: v for k, v in FILE_EXTENSIONS.items() if k != MARKS}
 # Enough to tell columns from prose; an odd line later on is an error with its number.
 _N_LINES_SEEN = 20
 
@@ -47,7 +27,7 @@ _N_LINES_SEEN = 20
 def format_from_name(
     path: Path,
     format: Optional[str],
-    extensions: Mapping[str, Optional[str]] = EXTENSIONS,
+    extensions: Mapping[str, Optional[str]] = FILE_EXTENSIONS,
     formats: Sequence[str] = FORMATS,
 ) -> Optional[str]:
     """Tell the format from what is asked for, or else from the file's extension.
@@ -64,7 +44,7 @@ def format_from_name(
         return format
     extension = unpacked_extension(path)
     is_packed = extension != path.suffix.lower()
-    if extension not in extensions or (is_packed and extension == ".spacy"):
+    if extension not in extensions or (is_packed and extension == _DOCBIN):
         named = f", or name the format ({', '.join(formats)})" if formats else ""
         raise DataError(
             f"unknown extension {''.join(path.suffixes[-2:])!r}: rename the file to "
@@ -75,25 +55,29 @@ def format_from_name(
 
 
 def format_from_content(lines: Iterable[Line], path: Path) -> str:
-    """Tell from its lines whether a text file is JSONL, INLINE or CONLL.
-    RAISES (DataError): If it is none of these."""
+    """Tell from its lines which format a text file has, of those that its extension
+    may have.
+    RAISES (DataError): If it has none of these."""
+    extension = unpacked_extension(path)
+    candidates = [form for form in FORMS if extension in form.extensions]
     filled = (pair for pair in lines if pair[1].strip())
     head = list(islice(filled, _N_LINES_SEEN))
-    if head and head[0][1].lstrip().startswith("{"):
-        return JSONL
-    if any(INLINE_MARKUP.search(line) for _, line in chain(head, filled)):
-        return INLINE
-    rows = [columns for sentence in split_columns(head) for _, columns in sentence]
-    widths = {len(columns) for columns in rows}
-    # Lines of prose may have as many words each, so a tag must be among them.
-    if len(widths - {1}) == len(widths) == 1 and any(
-        is_certain_tag(value) for columns in rows for value in (columns[0], columns[-1])
-    ):
-        return CONLL
-    slip = next((found[0] for _, x in head if (found := INLINE_SLIP.search(x))), None)
+    rest = iter(filled)
+    for form in candidates or FORMS:
+        if _fits(form, head, rest, path):
+            return form.name
+    if candidates and extension != _TXT:
+        return candidates[-1].name
+    slip = first_slip(head)
     meant = f" (is {slip!r:.60} meant as such?)" if slip else ""
     raise DataError(
         f"neither columns of words and tags nor [words](LABEL) markup found{meant}: "
         f"add the annotation, or name the format ({', '.join(FORMATS)})",
         path=path,
     )
+
+
+def _fits(form: Form, head: list[Line], rest: Iterable[Line], path: Path) -> bool:
+    if not head:
+        return False
+    return form.fits(chain(head, rest) if form.looks_far else head, path)

@@ -6,7 +6,7 @@ from spacy.tokens import Doc, Span
 
 
 def annotated_entry(doc: Doc, spans: Optional[Iterable[Span]] = None) -> Dict[str, Any]:
-    """A Doc as a JSON object that Prodigy reads, and `parse_jsonl`.
+    """A Doc as a JSON object that Prodigy reads, and `read_docs`.
 
     spans (Optional[Iterable[Span]]): Its entities, without overlap; None: `doc.ents`.
     RETURNS (Dict): "text"; "tokens" with "text", "start", "end", "id" and "ws" (whether

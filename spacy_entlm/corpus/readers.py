@@ -2,6 +2,7 @@
 
 import zlib
 from collections import Counter
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Callable, Iterable, Optional, Sequence, cast
 
@@ -11,9 +12,13 @@ from spacy.util import filter_spans
 
 from ..files.errors import DataError, located
 from ..files.text import check_file, read_bytes, read_lines
-from .formats import PARSERS, SPACY, format_from_content, format_from_name
+from .docs import unread_spans
+from .formats import format_from_content, format_from_name
+from .forms.brat import is_brat_folder
+from .forms.source import Source
+from .forms.table import BRAT, BY_NAME, JSON, JSON_KINDS, SPACY
 from .records import Record, TextRecord, WordRecord
-from .report import BLANK_WORDS, EMPTY_TEXTS, N_EXAMPLES, CorpusReport
+from .report import BLANK_WORDS, EMPTY_TEXTS, N_EXAMPLES, UNREAD_SPANS, CorpusReport
 from .tags import check_label, find_prefixed, parse_tag, tags_to_entities
 
 # A lone surrogate, or a text that is too long for the pipeline.
@@ -31,47 +36,79 @@ def read_docs(
     nlp: Language,
     *,
     format: Optional[str] = None,
+    columns: Optional[str] = None,
+    labels: Sequence[str] = (),
     progress: Optional[Progress] = None,
 ) -> tuple[list[Doc], CorpusReport]:
-    """Read an annotated file of columns, JSON lines, inline markup, a list of Label
-    Studio or Argilla, or a DocBin.
+    """Read an annotated file of any form of `forms.table`, or a DocBin.
 
     Word lists become Docs with a space after each word and has_unknown_spaces set, so
     that spaCy trains and scores on these words and does not tokenise them again.
 
     nlp (Language): Gives the vocab, and the tokenizer for texts.
-    format: "conll", "jsonl", "inline", "json" or "spacy"; "auto" or None: the extension
-        and the content tell.
+    format: One of `formats.FORMATS`; "auto" or None: the extension and the content
+        tell.
+    columns: The columns of words and of tags, "2,4", by numbers from 1 or by names of a
+        header row; None: their content tells.
+    labels: Names of tags or classes that the file gives as numbers from 0.
     RETURNS: Docs with doc.ents set, and the counts.
     RAISES (DataError): If the file cannot be read or holds bad data, and where.
     """
     path = Path(path)
-    check_file(path)
-    format = format_from_name(path, format)
-    report = CorpusReport()
-    if format == SPACY:
-        docs = read_docbin(path, nlp)
-        for number, doc in enumerate(docs, 1):
-            with located(path, what=f"doc {number}: "):
-                for ent in doc.ents:
-                    check_label(ent.label_)
+    if is_brat_folder(path):
+        known: Optional[str] = BRAT
     else:
-        # Each time anew: a small packed file may hold a billion blank lines.
-        if not any(line.strip() for _, line in read_lines(path)):
-            raise DataError(_EMPTY, path=path)
-        parse = PARSERS[format or format_from_content(read_lines(path), path)]
-        records = parse(read_lines(path), path, report)
-        docs = _build_docs(records, nlp, path, report, progress)
+        check_file(path)
+        known = format_from_name(path, format)
+    source = Source(path, columns=columns, labels=labels)
+    report = source.report
+    if known == SPACY:
+        docs = _read_docs_of_spacy(path, nlp, report)
+    else:
+        source.kind = known if known in JSON_KINDS else None
+        is_asked = format not in (None, "auto")
+        records = _read_records(source, known, is_asked)
+        docs = _build_docs(records, nlp, source, progress)
     filled = [doc for doc in docs if len(doc)]
     report.skipped += Counter({EMPTY_TEXTS: len(docs) - len(filled)})
     if not any(doc.has_annotation("ENT_IOB") for doc in filled):
-        skipped = ", ".join(f"{n} {reason}" for reason, n in report.skipped.items())
-        left_out = f" (left out: {skipped})" if skipped else ""
+        told = [f"{n} {reason}" for reason, n in report.skipped.items()]
+        left_out = f" (left out: {', '.join(told)})" if told else ""
+        unread = [f"{what}: {n}" for what, n in report.noted.items()]
         problem = f"no annotated docs in {len(filled)} read{left_out}"
-        raise DataError(f"{problem}: add tags or spans", path=path)
+        hint = "; ".join(["add tags or spans", *unread])
+        raise DataError(f"{problem}: {hint}", path=path)
     report.docs, report.words = len(filled), sum(map(len, filled))
     report.entities.update(ent.label_ for doc in filled for ent in doc.ents)
     return filled, report
+
+
+def _read_records(
+    source: Source, format: Optional[str], is_asked: bool
+) -> Sequence[Record]:
+    """The records of a file. format: That which is asked for, or else that of the
+    extension, beside which there may be others; None: the content tells."""
+    path = source.path
+    form = BY_NAME.get(JSON if format in JSON_KINDS else str(format))
+    if form is None or (form.is_text and not path.is_dir()):
+        # Each time anew: a small packed file may hold a billion blank lines.
+        if not any(line.strip() for _, line in read_lines(path)):
+            raise DataError(_EMPTY, path=path)
+        if form is None or not is_asked:
+            form = BY_NAME[format_from_content(read_lines(path), path)]
+    return form.read(read_lines(path), source)
+
+
+def _read_docs_of_spacy(path: Path, nlp: Language, report: CorpusReport) -> list[Doc]:
+    docs = read_docbin(path, nlp)
+    report.understood, report.unit = "spaCy's binary form", "docs"
+    for number, doc in enumerate(docs, 1):
+        with located(path, what=f"doc {number}: "):
+            for ent in doc.ents:
+                check_label(ent.label_)
+        for example in unread_spans(doc)[:1]:
+            report.note(UNREAD_SPANS, f"{example}, doc {number}")
+    return docs
 
 
 def read_docbin(path: Path, nlp: Language) -> list[Doc]:
@@ -118,32 +155,38 @@ def _check_expansion(data: bytes, path: Path) -> None:
 def _build_docs(
     records: Sequence[Record],
     nlp: Language,
-    path: Path,
-    report: CorpusReport,
+    source: Source,
     progress: Optional[Progress],
 ) -> list[Doc]:
+    path, report = source.path, source.report
     words = [record for record in records if isinstance(record, WordRecord)]
+    if words and len(words) == len(records):
+        report.unit = "sentences"
     prefixed = find_prefixed(tag for record in words for tag in record.tags)
-    for tag, line in (pair for r in words for pair in zip(r.tags, r.lines)):
-        with located(path, line):
-            parse_tag(tag, prefixed)
+    for record in words:
+        for tag, line in zip(record.tags, record.lines):
+            with _located(record, line, path):
+                parse_tag(tag, prefixed)
     docs = []
-    for record in records if progress is None else progress(records):
-        with located(path, *_place(record)):
-            if isinstance(record, WordRecord):
-                docs.append(_word_doc(record, nlp, prefixed, report))
+    for one in records if progress is None else progress(records):
+        number = next(iter(one.lines), None) if isinstance(one, WordRecord) else None
+        with _located(one, number, path, REFUSED):
+            if isinstance(one, WordRecord):
+                docs.append(_word_doc(one, nlp, prefixed, report))
             else:
-                docs.append(_text_doc(record, nlp, report))
+                docs.append(text_doc(one, nlp, report))
     return docs
 
 
-def _place(record: Record) -> tuple[Optional[int], str]:
-    """The line of a record, and how a message about its text begins."""
-    if isinstance(record, WordRecord):
-        return next(iter(record.lines), None), REFUSED
+def _located(
+    record: Record, number: Optional[int], path: Path, what: str = ""
+) -> AbstractContextManager[None]:
+    """Says of an error where a record stands, or a word of it."""
+    if isinstance(record, TextRecord):
+        number = record.number
     if record.unit == "line":
-        return record.number, REFUSED
-    return None, f"{record.unit} {record.number}: {REFUSED}"
+        return located(path, number, what)
+    return located(path, what=f"{record.unit} {number}: {what}")
 
 
 def _word_doc(
@@ -158,7 +201,7 @@ def _word_doc(
     return doc
 
 
-def _text_doc(record: TextRecord, nlp: Language, report: CorpusReport) -> Doc:
+def text_doc(record: TextRecord, nlp: Language, report: CorpusReport) -> Doc:
     if not record.text.strip():
         return Doc(nlp.vocab)
     doc = nlp.make_doc(record.text)
@@ -166,21 +209,27 @@ def _text_doc(record: TextRecord, nlp: Language, report: CorpusReport) -> Doc:
     longest = cast(Any, filter_spans)(record.spans)
     report.overlapping += len(record.spans) - len(longest)
     entities: list[Span] = []
-    missing: set[int] = set()
+    missing = {i for place in record.missing for i in _touched(doc, *place)}
     for start, end, label in longest:
         entity = doc.char_span(start, end, label=label)
         if entity is not None and not entity.text.isspace():
-            entities.append(entity)
+            if missing.isdisjoint(range(entity.start, entity.end)):
+                entities.append(entity)
             continue
-        touched = doc.char_span(start, end, alignment_mode="expand")
-        context = record.text if touched is None else touched.text
+        words = _touched(doc, start, end)
+        context = doc[words.start : words.stop].text if words else record.text
         report.misaligned[label] += 1
         if len(report.misaligned_examples) < N_EXAMPLES:
             report.misaligned_examples.append(
                 f"{record.text[start:end]!r:.100} ({label}) in {context!r:.100}, "
                 f"{record.unit} {record.number}"
             )
-        if touched is not None:
-            missing.update(range(touched.start, touched.end))
+        missing.update(words)
     doc.set_ents(entities, missing=[doc[i : i + 1] for i in sorted(missing)])
     return doc
+
+
+def _touched(doc: Doc, start: int, end: int) -> range:
+    """The tokens that a place of the text touches."""
+    found = doc.char_span(start, end, alignment_mode="expand")
+    return range(0) if found is None else range(found.start, found.end)

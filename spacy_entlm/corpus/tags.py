@@ -29,7 +29,8 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _CANONICAL = {"E": "L", "S": "U"}
 _HELP = (
     "use O, '-' for no annotation, prefixes B- I- L- U- E- S- (BIO, BILUO, BIOES) or "
-    "bare class names (IO), and put the tag in the last column or the first"
+    "bare class names (IO); where another column holds the tags, name both: --columns "
+    "word,tag"
 )
 
 
@@ -52,6 +53,12 @@ def is_certain_tag(value: str) -> bool:
     return value == OUTSIDE or re.fullmatch(r"[A-Z]-\S+", value) is not None
 
 
+def is_bare_label(value: str) -> bool:
+    """Tell whether a value may be a class without a prefix: most words are, too."""
+    form = _BARE_LABEL.fullmatch(value) and not _OTHER_PREFIX.match(value)
+    return bool(form) and value != OUTSIDE.lower()
+
+
 @lru_cache(maxsize=1000)
 def parse_tag(tag: str, prefixed: Optional[str]) -> tuple[str, str]:
     """Take a tag apart.
@@ -68,8 +75,7 @@ def parse_tag(tag: str, prefixed: Optional[str]) -> tuple[str, str]:
     if match := _PREFIXED.fullmatch(tag):
         prefix, label = match.groups()
         return _CANONICAL.get(prefix, prefix), check_label(label)
-    is_bare = _BARE_LABEL.fullmatch(tag) and not _OTHER_PREFIX.match(tag)
-    if not is_bare or tag == OUTSIDE.lower():
+    if not is_bare_label(tag):
         raise ValueError(f"unknown tag {tag!r:.100}: {_HELP}")
     if prefixed is not None:
         raise ValueError(

@@ -17,6 +17,8 @@ from .readers import REFUSED, read_docbin
 # A longer line is cut at white space: a text may be one line of a gigabyte.
 MAX_LINE_CHARS = 1 << 13
 TEXT_KEYS = ("text", "tokens", "words")
+# Of a Doc's user_data: what a file says of the text beside it.
+ENTRY_KEY = "entry"
 # Up to white space or the end, or as much as may be.
 _PART = re.compile(
     rf".{{1,{MAX_LINE_CHARS}}}(?=[ \n]|\Z)|.{{1,{MAX_LINE_CHARS}}}", re.DOTALL
@@ -51,15 +53,33 @@ def numbered_texts(
     """Go through one text file, with blank lines.
     longest (Optional[int]): Of a .txt file's lines, as `read_lines` takes it.
     RAISES (DataError): As `read_texts`."""
+    return ((number, text) for number, text, _ in text_entries(path, longest))
+
+
+def text_entries(
+    path: Path, longest: Optional[int] = MAX_LINE_CHARS
+) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """As `numbered_texts`, with what the file says of each text beside it: the object
+    of a JSON line, the number of a line of text, what `note_entry` noted in a Doc."""
     kind = _kind(path)
     if kind == ".txt":
-        yield from read_lines(path, longest=longest)
+        for number, line in read_lines(path, longest=longest):
+            yield number, line, {"line": number}
     elif kind == ".jsonl":
         for number, entry in read_objects(path, form='{"text": "..."}'):
-            yield number, text_of(entry, path, number)
+            yield number, text_of(entry, path, number), entry
     else:
-        docs = read_docbin(path, spacy.blank("xx"))
-        yield from ((number, doc.text) for number, doc in enumerate(docs, 1))
+        for number, doc in enumerate(read_docbin(path, spacy.blank("xx")), 1):
+            yield number, doc.text, doc.user_data.get(ENTRY_KEY, {})
+
+
+def note_entry(doc: Doc, entry: dict[str, Any]) -> Doc:
+    """Note in a Doc what a file says of its text beside it (in `user_data["entry"]`),
+    and give the Doc back."""
+    others = {key: value for key, value in entry.items() if key not in TEXT_KEYS}
+    if others:
+        doc.user_data[ENTRY_KEY] = others
+    return doc
 
 
 def make_docs(texts: Iterable[Text], nlp: Language, path: Path) -> Iterator[Doc]:

@@ -44,6 +44,8 @@ class Decoder(Protocol):
     few_shot_calibration: scale and shift of log-odds that make its confidences the
         share that is right, after a training on few examples (benchmarks/RESULTS.md).
         It may be left out.
+    by_name_calibration: the same of classes that began by their names and have seen
+        no example. Without it the other one serves.
     """
 
     def initialize(

@@ -3,7 +3,7 @@
 import json
 import logging
 from dataclasses import asdict
-from typing import Any, Callable, Iterable, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 import numpy
 import srsly
@@ -14,6 +14,7 @@ from thinc.util import get_array_module
 
 from .chains import decode_chains
 from .io import find_entities
+from .lines import KEY, SpanLines
 from .transitions import (
     TransitionCounts,
     count_transitions,
@@ -56,12 +57,13 @@ class ViterbiDecoder:
     the IO decoder.
 
     A chain is a sentence, or the Doc where it has no sentence boundaries. White space
-    is no word: it is no part of a chain, and a line break ends an entity. The
-    confidence of an entity is the mean over its words of the marginal probability that
-    the word has the class, given the whole chain.
+    is no word: it is no part of a chain. A line break ends an entity, but of the
+    classes of `lines`. The confidence of an entity is the mean over its words of the
+    marginal probability that the word has the class, given the whole chain.
     """
 
     few_shot_calibration = (0.46, -1.49)
+    by_name_calibration = (0.56, -0.69)
 
     def __init__(
         self,
@@ -69,6 +71,7 @@ class ViterbiDecoder:
         tau: Optional[float] = None,
         get_docs: Optional[GetDocs] = None,
         least_share: float = 0.0,
+        span_lines: Optional[bool] = None,
     ):
         """tau (Optional[float]): Weight of the transitions, from 0 (none) to 1 (as they
             were counted); None: 0.3.
@@ -76,6 +79,7 @@ class ViterbiDecoder:
             counted where it has entities of the classes; else the examples serve.
         least_share (float): They serve, too, where less than this share of as many
             entities begin in that text as in them: a short list of names marks few.
+        span_lines (Optional[bool]): As the setting of `SpanLines`.
         RAISES (ValueError): If tau is out of range.
         """
         tau = DEFAULT_TAU if tau is None else tau
@@ -84,6 +88,7 @@ class ViterbiDecoder:
         self.tau = tau
         self.get_docs = get_docs
         self.least_share = least_share
+        self.lines = SpanLines(span_lines)
         self.counts: Optional[TransitionCounts] = None
 
     def initialize(
@@ -95,6 +100,7 @@ class ViterbiDecoder:
         RAISES (ValueError): What `get_docs` raises.
         """
         references = [eg.reference for eg in get_examples()]
+        self.lines.learn(references, labels)
         if not any(doc.ents for doc in references) and self.get_docs is None:
             self.counts = GENERAL
             return
@@ -137,13 +143,17 @@ class ViterbiDecoder:
         best[index] = path - 1
         confidence = xp.zeros(len(probs), dtype="float32")
         confidence[index] = marginals[xp.arange(len(path)), path]
-        return find_entities(best, confidence, scores.lengths, docs)
+        return find_entities(best, confidence, scores.lengths, docs, self.lines)
 
     def to_bytes(self) -> bytes:
-        """The counts as JSON; empty if there are none. Settings are the config's."""
+        """The counts and the classes over line breaks as JSON; empty if nothing was
+        counted. Settings are the config's."""
         if self.counts is None:
             return b""
-        data = {"version": FORMAT_VERSION, "transitions": asdict(self.counts)}
+        data: Dict[str, Any] = {"version": FORMAT_VERSION}
+        data["transitions"] = asdict(self.counts)
+        if self.lines.learned:
+            data[KEY] = self.lines.to_list()
         return srsly.json_dumps(data).encode("utf8")
 
     def from_bytes(self, data: bytes) -> "ViterbiDecoder":
@@ -152,6 +162,7 @@ class ViterbiDecoder:
         RAISES (ValueError): If the data was written by something else.
         """
         self.counts = None
+        self.lines.from_list([])
         if data:
             try:
                 read = json.loads(data.decode("utf8"))
@@ -164,6 +175,7 @@ class ViterbiDecoder:
                     f"spacy-entlm for version {FORMAT_VERSION}: update it"
                 )
             self.counts = TransitionCounts.from_dict(read.get("transitions"))
+            self.lines.from_list(read.get(KEY, []))
         return self
 
 

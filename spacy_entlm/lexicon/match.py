@@ -16,6 +16,7 @@ from ahocorasick_rs import BytesAhoCorasick
 from spacy.tokens import Doc, Span, Token
 
 from ..files.errors import DataError
+from ..files.text import LINE_BREAK
 from .entries import Entry, choose_label
 
 EXACT, LOWER, CAPITALISED = CASE_RULES = ("exact", "lower", "capitalised")
@@ -107,7 +108,8 @@ class LexiconMatcher:
 
         @lru_cache(_MAX_CACHED_WORDS)
         def encode_word(word: str) -> bytes:
-            return encode(word, fold=fold) or (_LINE_BREAK if "\n" in word else b"")
+            ends_line = LINE_BREAK.search(word) is not None
+            return encode(word, fold=fold) or (_LINE_BREAK if ends_line else b"")
 
         self._encode = encode_word
         groups = self._group(entries, min_length, stop_words)

@@ -2,12 +2,12 @@
 
 import re
 from pathlib import Path
-from typing import IO, Any, Dict, Iterator, NamedTuple, Union
+from typing import IO, Any, Dict, Iterator, NamedTuple, Tuple, Union
 
 import spacy
 
 from ..corpus.readers import parse_docbin
-from ..corpus.texts import cut_text, text_of
+from ..corpus.texts import ENTRY_KEY, cut_text, text_of
 from ..files.errors import DataError, shorten
 from ..files.json_lines import load_object
 from ..files.text import MAX_LINE_CHARS, UNPACK_ERRORS, UTF16_MARKS, unpack
@@ -17,10 +17,14 @@ from .shards import Shard, form_of, is_packed
 
 _UTF8_MARK = b"\xef\xbb\xbf"
 _LINE_END = re.compile(r"\r\n?|\n")
+_LAST_END = re.compile(r"(?:\r\n?|\n)\Z")
+# A line, and the byte of its file at which it begins.
+Line = Tuple[int, str]
 
 
 class Text(NamedTuple):
-    """A text, and the object of the input that it comes from; {} of a line of text."""
+    """A text, and the object of the input that it comes from; of a line of text the
+    byte of the file at which it begins."""
 
     text: str
     entry: Dict[str, Any]
@@ -34,13 +38,13 @@ class Failure(NamedTuple):
 
 
 def read_shard(shard: Shard) -> Iterator[Union[Text, Failure]]:
-    """Go through the texts of a shard that are not blank.
+    """Go through the texts of a shard, blank ones too.
     RAISES (DataError, OSError): If the file cannot be read, or is damaged."""
     place, form = Place(shard.uri), form_of(shard.uri)
     path = Path(shard.uri)
     if form == ".spacy":
         docs = parse_docbin(place.read(), spacy.blank("xx"), path)
-        yield from (Text(doc.text, {}) for doc in docs if doc.text.strip())
+        yield from (Text(doc.text, doc.user_data.get(ENTRY_KEY, {})) for doc in docs)
         return
     if form == parquet.EXTENSION:
         for row in parquet.read_rows(place, shard.start, shard.end):
@@ -50,16 +54,19 @@ def read_shard(shard: Shard) -> Iterator[Union[Text, Failure]]:
         if isinstance(line, Failure):
             yield line
         elif form == ".jsonl":
-            yield from _of_json(line, path)
+            yield from _of_json(line[1], path)
         else:
-            yield from _of_text(line)
+            yield from _of_text(*line)
 
 
-def _of_text(line: str) -> Iterator[Text]:
-    for piece in _LINE_END.split(line):
-        for part in cut_text(piece):
-            if part := part.strip():
-                yield Text(part, {})
+def _of_text(begin: int, line: str) -> Iterator[Text]:
+    """begin (int): Byte of the file at which the line begins."""
+    # What ends the line is none of its own, and a carriage return may end others in it.
+    for piece in _LINE_END.split(_LAST_END.sub("", line)):
+        for part in cut_text(piece) if piece.strip() else [""]:
+            if part.strip() or not piece.strip():
+                yield Text(part.strip(), {"byte": begin})
+        begin += len(piece.encode("utf8")) + 1
 
 
 def _of_json(line: str, path: Path) -> Iterator[Union[Text, Failure]]:
@@ -79,11 +86,10 @@ def _of_entry(entry: Dict[str, Any], path: Path) -> Iterator[Union[Text, Failure
     except DataError as error:
         yield Failure(entry, str(error))
         return
-    if text.strip():
-        yield Text(text, entry)
+    yield Text(text, entry)
 
 
-def _lines(place: Place, shard: Shard) -> Iterator[Union[str, Failure]]:
+def _lines(place: Place, shard: Shard) -> Iterator[Union[Line, Failure]]:
     """The lines that begin in a shard."""
     try:
         with place.open() as file_:
@@ -97,7 +103,7 @@ def _lines(place: Place, shard: Shard) -> Iterator[Union[str, Failure]]:
         raise DataError(problem) from error
 
 
-def _decoded(file_: IO[bytes], start: int, end: int) -> Iterator[Union[str, Failure]]:
+def _decoded(file_: IO[bytes], start: int, end: int) -> Iterator[Union[Line, Failure]]:
     # A line belongs to the shard in which it begins: after the end of one before it.
     at = max(start - 1, 0)
     file_.seek(at)
@@ -116,7 +122,7 @@ def _decoded(file_: IO[bytes], start: int, end: int) -> Iterator[Union[str, Fail
             yield _bad_line(line[:1000], begin, problem)
             continue
         try:
-            yield line.removeprefix(b"" if begin else _UTF8_MARK).decode("utf8")
+            yield begin, line.removeprefix(b"" if begin else _UTF8_MARK).decode("utf8")
         except UnicodeDecodeError as error:
             yield _bad_line(line, begin, f"is not UTF-8 ({error})")
 

@@ -6,6 +6,7 @@ from typing import Any, Dict, Iterator, Optional, Protocol
 
 from spacy.tokens import Doc, DocBin
 
+from ..corpus.texts import note_entry
 from ..files.json_lines import dump_line
 from ..pipeline.confidence import entities_of
 from .parquet import ParquetWriter
@@ -47,7 +48,7 @@ class DocBinWriter:
         self._path, self._docs = path, DocBin(store_user_data=True)
 
     def row(self, doc: Doc, entry: Dict[str, Any]) -> Doc:
-        return doc
+        return note_entry(doc, entry)
 
     def write(self, row: Doc) -> None:
         self._docs.add(row)

@@ -49,9 +49,7 @@ def test_convert_writes_a_docbin_and_prints_the_report(convert):
     result = convert("in.conll", "out.spacy")
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
-        "2 docs, 4 words, 2 entities",
-        "  LOC 1",
-        "  PER 1",
+        "columns 1 word, 2 tag; 2 sentences of 4 words; LOC 1, PER 1",
         "Wrote out.spacy",
     ]
     docs = read_docbin("out.spacy")
@@ -79,6 +77,72 @@ def test_convert_shows_what_does_not_align(convert):
     result = convert("in.txt", "out.spacy")
     assert result.exit_code == 0
     assert "  e.g. 'Lima' (LOC) in 'Limas', line 1" in result.stdout
+
+
+def test_convert_says_in_one_line_what_it_understood(convert):
+    Path("in.tsv").write_text(
+        "id\tword\tpos\ttag\n1\tAnn\tNNP\tB-PER\n2\tleft\tVBD\tO\n"
+    )
+    result = convert("in.tsv", "out.jsonl")
+    assert result.stdout.splitlines() == [
+        "columns 2 word, 4 tag (row 1 a header); 1 sentence of 2 words; PER 1",
+        "Wrote out.jsonl",
+    ]
+    result = convert("in.tsv", "again.jsonl", "--columns", "Word,TAG")
+    assert Path("again.jsonl").read_bytes() == Path("out.jsonl").read_bytes()
+
+
+def test_columns_that_cannot_be_told_are_asked_for_in_one_line(convert):
+    Path("in.conll").write_text("Ann PROPN\nleft VERB\n")
+    result = convert("in.conll", "out.jsonl")
+    assert_one_line_error(result, "the first row is 1 'Ann', 2 'PROPN'")
+    assert "--columns" in result.stderr and not Path("out.jsonl").exists()
+
+
+def test_numbers_of_tags_take_names(convert):
+    Path("in.jsonl").write_text('{"tokens": ["Ann", "left"], "ner_tags": [1, 0]}\n')
+    assert_one_line_error(convert("in.jsonl", "out.conll"), "--labels O,B-PER")
+    assert convert("in.jsonl", "out.conll", "--labels", "O,B-PER").exit_code == 0
+    assert Path("out.conll").read_text() == "Ann\tB-PER\nleft\tO\n"
+
+
+def test_text_without_a_mark_is_refused(convert):
+    Path("in.jsonl").write_text('{"text": "Ann left", "markings": [[0, 3, "PER"]]}\n')
+    result = convert("in.jsonl", "out.spacy")
+    assert_one_line_error(result, "no marks are read in it (there are 'markings')")
+    assert not Path("out.spacy").exists()
+    Path("in.jsonl").write_text('{"text": "Ann left"}\n')
+    assert_one_line_error(convert("in.jsonl", "out.spacy"), "no marks: mark entities")
+    Path("in.jsonl").write_text('{"text": "Ann left", "spans": []}\n')
+    assert convert("in.jsonl", "out.spacy").exit_code == 0
+
+
+@pytest.mark.parametrize("part", ["train", "dev", "test"])
+def test_a_part_whose_marks_are_not_read_is_refused(convert, data, part):
+    folder = data(train=ANN, test=ANN)
+    line = '{"text": "Ann left", "markings": [[0, 3, "PER"]]}\n'
+    Path(folder, f"{part}.txt").unlink(missing_ok=True)
+    Path(folder, f"{part}.jsonl").write_text(line)
+    assert_part_error = convert(folder, "out")
+    assert assert_part_error.exit_code == 1
+    assert "'markings'" in assert_part_error.stderr
+
+
+def test_what_a_form_cannot_say_is_told(convert):
+    Path("in.conll").write_text("Ann B-PER\nleft -\n")
+    result = convert("in.conll", "out.json")
+    assert "1 of 1 texts have words that are not annotated" in result.stdout
+    assert "not annotated" not in convert("in.conll", "out.conll").stdout
+
+
+def test_a_folder_of_brat_is_one_text_each(convert):
+    Path("docs").mkdir()
+    for name, label in (("a", "PER"), ("b", "ORG")):
+        Path(f"docs/{name}.txt").write_text("Ann left.")
+        Path(f"docs/{name}.ann").write_text(f"T1\t{label} 0 3\tAnn\n")
+    assert convert("docs", "out.spacy").exit_code == 0
+    docs = read_docbin("out.spacy")
+    assert [ent.label_ for doc in docs for ent in doc.ents] == ["PER", "ORG"]
 
 
 def test_convert_takes_format_and_language(convert):
@@ -111,11 +175,16 @@ def test_bad_line_is_one_line_and_leaves_the_old_output(convert):
         (["none.conll", "out.spacy"], "none.conll: no such file"),
         ([".", "out.spacy"], ".: is a folder"),
         (["none", "out"], "none: is no folder: check the path"),
-        (["in.conll", "out.txt"], "end its name in .spacy or .jsonl"),
-        (["in.conll", "out"], "end its name in .spacy or .jsonl"),
+        (["in.conll", "out.txt"], "end its name in .spacy, .jsonl, .conll"),
+        (["in.conll", "out"], "end its name in .spacy, .jsonl, .conll"),
+        (["in.conll", "out.txt", "--to", "doccano"], "end its name in .jsonl"),
+        (["in.conll", "out.spacy", "--to", "xml"], "unknown form 'xml': choose spacy"),
+        (["in.conll", "out.spacy", "--columns", "1,3"], "'3' is no column"),
         (["in.conll", "folder.spacy"], "folder.spacy: is a folder"),
         (["in.conll", "in.conll/out.spacy"], "in.conll"),
-        (["in.conll", "out.spacy", "--format", "xml"], "unknown format 'xml'"),
+        (["in.conll", "out.spacy", "--format", "pdf"], "unknown format 'pdf'"),
+        (["in.conll", "out.spacy", "--format", "xml"], "no marks"),
+        (["in.conll", "out.spacy", "--format", "inline"], "no marks"),
         (["in.conll", "out.spacy", "--lang", "zzz"], "--lang zzz"),
     ],
 )
@@ -181,12 +250,12 @@ def test_parts_of_a_folder_are_converted(convert, data):
 
 def test_a_part_that_is_gone_is_removed_and_others_keep_their_bytes(convert, data):
     folder = data(train=ANN * 3, test=ANN, dev=ANN)
-    assert convert(folder, "out", "--backbone", "entlm-mini").exit_code == 0
+    assert convert(folder, "out", "--backbone", "entlm-base").exit_code == 0
     first = contents("out")
     (Path("out") / "mine.txt").write_text("mine")
     assert convert(folder, "out").exit_code == 1
     Path(folder, "dev.txt").unlink()
-    args = (folder, "out", "--backbone", "entlm-mini", "--overwrite")
+    args = (folder, "out", "--backbone", "entlm-base", "--overwrite")
     assert convert(*args).exit_code == 0
     second = contents("out")
     assert second.pop("mine.txt") == b"mine"

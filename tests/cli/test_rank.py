@@ -90,6 +90,37 @@ def test_other_tools_get_their_form(rank, texts):
     assert "end its name in" in rank("in.txt", "b.jsonl", "--for", "argilla").stderr
 
 
+def test_ids_and_other_keys_come_out_again(rank, texts):
+    rows = [
+        {"id": i, "text": f" {text}", "meta": {"source": "a"}, "tags": ["x"]}
+        for i, text in enumerate(texts)
+    ]
+    rows.insert(1, {"id": 99, "text": ""})
+    rows[0]["spans"] = [{"start": 0, "end": 2, "label": "OLD"}]
+    Path("in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for name, *args in (
+        ("a.jsonl",),
+        ("b.json", "--for", "label-studio"),
+        ("c.json", "--for", "argilla"),
+    ):
+        assert rank("in.jsonl", name, "--n", 99, *args).exit_code == 0
+    ids = {text.strip(): i for i, text in enumerate(texts)}
+    found = read("a.jsonl")
+    assert {e["text"]: e["id"] for e in found} == ids
+    assert all(e["tags"] == ["x"] and e["meta"]["source"] == "a" for e in found)
+    assert "OLD" not in Path("a.jsonl").read_text()
+    tasks, records = (json.loads(Path(f"{x}.json").read_text()) for x in "bc")
+    assert {x["data"]["text"]: x["data"]["id"] for x in tasks} == ids
+    assert {x["fields"]["text"]: x["metadata"]["id"] for x in records} == ids
+    assert all(x["metadata"]["source"] == "a" for x in records)
+
+
+def test_lines_of_text_have_their_numbers(rank, texts):
+    assert rank("in.txt", "next.jsonl", "--n", 99).exit_code == 0
+    found = {entry["text"]: entry["line"] for entry in read("next.jsonl")}
+    assert found == {text: 2 * i + 1 for i, text in enumerate(texts)}
+
+
 def test_annotations_are_not_written_over(rank, texts):
     assert rank("in.txt", "done.jsonl", "--n", 2).exit_code == 0
     before = Path("done.jsonl").read_bytes()

@@ -9,21 +9,27 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spacy_entlm.corpus.forms.json_kinds import KINDS
 from spacy_entlm.corpus.readers import DataError, read_docs
 
 NLP = spacy.blank("en")
-EXTENSIONS = [".conll", ".txt", ".md", ".jsonl", ".spacy"]
+EXTENSIONS = [".conll", ".txt", ".md", ".jsonl", ".spacy", ".csv", ".tsv", ".xml"]
+EXTENSIONS += [".yml", ".conllu", ".json", ".xlsx"]
 
-words = st.sampled_from(["Lima", "O", "B-PER", "[a](B)", "](", "#", "-", "\u00a0", "é"])
-gaps = st.sampled_from([" ", "\t", "\n", "\n\n", "\r\n"])
+KEYS = ["text", "label", "spans", "start", "end", "data", "annotations", "result"]
+KEYS += ["value", "labels", "type", "to_name", "fields", "responses", "annotation"]
+KEYS += ["tokens", "ner_tags", "tokenized_text", "ner", "content", "points", "source"]
+KEYS += ["paragraphs", "sentences", "orth", "entities", "answer", "status"]
+
+WORDS = ["Lima", "O", "B-PER", "[a](B)", "](", "#", "-", "\u00a0", "é", "7", '"', "_"]
+WORDS += ["<B>a</B>", "<", "</A>", "text", "start", "end", "label", "nlu:", "{", "["]
+words = st.sampled_from(WORDS)
+gaps = st.sampled_from([" ", "\t", "\n", "\n\n", "\r\n", ",", ",", ";"])
 texts = st.lists(st.tuples(words, gaps)).map(lambda pairs: "".join(map("".join, pairs)))
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 9) | st.text(max_size=5),
     lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["text", "label", "spans", "start", "end"]), inner
-        )
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner)
     ),
     max_leaves=9,
 )
@@ -54,10 +60,34 @@ def test_any_columns_and_markup(text, extension):
     read(text.encode("utf-8"), extension)
 
 
-@given(entries=st.lists(values | st.fixed_dictionaries({"text": values}), max_size=3))
+@given(
+    entries=st.lists(
+        values | st.dictionaries(st.sampled_from(KEYS), values, max_size=5), max_size=3
+    )
+)
 def test_any_json(entries):
     lines = "\n".join(json.dumps(entry) for entry in entries)
     read(lines.encode("utf-8"), ".jsonl")
+    read(json.dumps(entries).encode("utf-8"), ".json")
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@given(data=st.data())
+def test_a_part_of_any_json_form_may_be_anything(kind, data):
+    """An object of a form, of which one value is another."""
+    entry = json.loads(kind.example)
+    places = list(containers(entry))
+    where, key = data.draw(st.sampled_from(places))
+    where[key] = data.draw(values)
+    read(json.dumps([entry]).encode("utf-8"), ".json")
+
+
+def containers(value):
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in items:
+        yield value, key
+        if isinstance(inner, dict | list):
+            yield from containers(inner)
 
 
 @given(

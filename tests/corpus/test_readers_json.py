@@ -105,7 +105,8 @@ def test_longest_of_overlapping_spans_is_kept_and_others_counted(read):
         ('{"text": ', "broken JSON"),
         ("[" * 100_000, "broken JSON"),
         ('["a"]', "a JSON list where an object is needed"),
-        ('{"words": ["a"]}', 'no "text" that is a string or a list of words (keys'),
+        ('{"txt": "a"}', 'no "text" that is a string or a list of words (keys'),
+        ('{"words": ["a"]}', '"label" must be a list of strings, not None'),
         ('{"text": ["a"]}', '"label" must be a list of strings, not None'),
         ('{"text": ["a"], "label": []}', '1 words in "text" but 0 tags in "label"'),
         ('{"text": ["a"], "label": [null]}', '"label" holds None'),
@@ -169,7 +170,7 @@ def test_lists_that_are_not_read_are_named(read):
     words = {"text": ["a"], "label": ["O"], "ner_tags": [1], "meta": [1]}
     _, report = read("a.jsonl", jsonl(texts, texts, words))
     assert report.unread == {"entities": 2, "annotations": 2, "ner_tags": 1}
-    assert "2 lines have a list 'annotations', which is not read" in report.lines()
+    assert "2 lines have 'annotations', which is not read" in report.lines()
 
 
 @pytest.mark.parametrize("label", ["O", "-", "B-", "", " ", "A\tB", "A\nB", " A"])

@@ -120,8 +120,12 @@ def test_tokens_of_blanks_are_not_written_as_words(nlp, tmp_path):
 
 
 def test_writing_another_extension_is_refused(docs, tmp_path):
-    with pytest.raises(DataError, match=r"end its name in \.spacy or \.jsonl"):
-        write_docs(docs, tmp_path / "a.conll")
+    with pytest.raises(DataError, match=r"end its name in \.spacy, \.jsonl, \.conll"):
+        write_docs(docs, tmp_path / "a.txt")
+    with pytest.raises(DataError, match=r"end its name in \.json"):
+        write_docs(docs, tmp_path / "a.txt", "label-studio")
+    with pytest.raises(DataError, match="unknown form 'pdf': choose spacy"):
+        write_docs(docs, tmp_path / "a.txt", "pdf")
 
 
 def test_empty_docs_of_a_docbin_are_left_out_and_counted(docs, nlp, tmp_path):

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
+from spacy_entlm.corpus.forms.argilla import argilla_record
+from spacy_entlm.corpus.forms.label_studio import label_studio_task
 from spacy_entlm.corpus.prodigy import annotated_entry
 from spacy_entlm.corpus.readers import DataError
-from spacy_entlm.corpus.tools import argilla_record, label_studio_task
 
 TEXT = "Angela Ruiz left Lima."
 
@@ -98,8 +99,8 @@ def test_records_of_argilla_are_read(read):
     [
         ("[{", "broken JSON"),
         ("{}", "a JSON dict where a list is needed"),
-        ("[1]", 'entry 1: no "data"'),
-        ('[{"text": "Lima"}]', 'entry 1: no "data" and no "fields"'),
+        ("[1]", "entry 1: an object is needed, not 1"),
+        ('[{"txt": "Lima"}]', 'entry 1: no "text" that is a string'),
         (json.dumps([task({"result": 1})]), '"result" must be a list, not 1'),
         (json.dumps([task(3)]), "an object is needed, not 3"),
         (json.dumps([task(image="a", audio="b")]), 'no "text" that is a string'),

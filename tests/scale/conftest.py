@@ -28,7 +28,7 @@ def lines():
 def apply(trained_folder, tmp_path, monkeypatch):
     """Runs the command in a folder that has in.txt."""
     monkeypatch.chdir(tmp_path)
-    Path("in.txt").write_text("\n\n".join(LINES) + "\n", encoding="utf8")
+    Path("in.txt").write_text("\n".join(LINES) + "\n", encoding="utf8")
 
     def apply(in_, out, *args, pipeline=trained_folder):
         args = ["apply", str(pipeline), in_, out, "--shard-bytes", SMALL, *args]

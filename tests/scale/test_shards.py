@@ -34,8 +34,17 @@ def texts(path, size=10):
 def test_each_line_is_in_one_shard(tmp_path_factory, lines, end, size):
     path = tmp_path_factory.mktemp("lines") / "in.txt"
     path.write_bytes(f"x{end}{end.join(lines)}".encode())
-    filled = [line.strip() for line in ["x", *lines] if line.strip()]
-    assert texts(path, size) == filled
+    whole = [line.strip() for line in ["x", *lines]]
+    # Nothing stands behind the last end of a line.
+    whole = whole if lines and lines[-1] else whole[: len(lines) or 1]
+    items, _ = read(path, size)
+    assert [item.text for item in items] == whole
+    data = path.read_bytes()
+    for item in items:
+        begin = item.entry["byte"]
+        assert not begin or data[:begin].endswith((b"\n", b"\r"))
+        line = data[begin:].replace(b"\r", b"\n").partition(b"\n")[0]
+        assert line.decode().strip() == item.text
 
 
 def test_byte_order_mark_is_no_text(tmp_path):
@@ -58,7 +67,14 @@ def test_packed_file_is_one_shard(tmp_path, extension, open_):
 def test_docs_are_read_as_texts(tmp_path, trained):
     path = tmp_path / "in.spacy"
     DocBin(docs=[trained("Anna left Rome ."), trained("")]).to_disk(path)
-    assert texts(path) == ["Anna left Rome ."]
+    assert texts(path) == ["Anna left Rome .", ""]
+
+
+def test_blank_texts_are_records_too(tmp_path):
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"id": 7, "text": "Anna"}\n\n{"id": 8, "text": " "}\n')
+    items, _ = read(path)
+    assert [(item.text, item.entry["id"]) for item in items] == [("Anna", 7), (" ", 8)]
 
 
 def test_what_is_no_text_is_set_aside_and_the_rest_is_read(tmp_path):

@@ -1,0 +1,99 @@
+"""JSON objects of a text with spans or tags."""
+
+from typing import Any
+
+from ..records import Record, TextRecord, WordRecord
+from .json_words import (
+    TAG_KEYS,
+    parse_tag_string,
+    parse_words,
+    read_label_names,
+    tags_key,
+    words_key,
+)
+from .source import Place, Source
+from .spans import make_record
+
+# The spans of a text: Prodigy's and ours, spaCy's, doccano's, those of displaCy.
+SPAN_KEYS = ("spans", "entities", "label", "labels", "ents", "annotations")
+# What says nothing about entities.
+_OTHERS = """text tokens words meta id Comments comments cats tokenized_text pos_tags
+pos chunk_tags lemmas deps metadata options accept vectors relations"""
+OTHER_KEYS = frozenset(_OTHERS.split())
+
+
+def fits_text(entry: Any) -> bool:
+    """Whether an object has a text, or words."""
+    return isinstance(entry, dict) and bool("text" in entry or words_key(entry))
+
+
+def parse_text(entry: dict[str, Any], place: Place, source: Source) -> list[Record]:
+    """Read an object of a text or of words, and their spans or tags. The report counts
+    keys that may hold marks, and are not read.
+    RAISES (ValueError): If a span or a tag is broken."""
+    record, read = _parse(entry, place, source)
+    for key, value in entry.items():
+        if key not in {read, *OTHER_KEYS} and not key.startswith("_"):
+            source.report.unread[key] += _may_be_marks(key, value)
+    source.report.unread = +source.report.unread
+    return [record]
+
+
+def _parse(
+    entry: dict[str, Any], place: Place, source: Source
+) -> tuple[TextRecord | WordRecord, str]:
+    """A record, and the key of its marks, "" if there is none."""
+    text = entry.get("text")
+    has_words = words_key(entry) is not None
+    if isinstance(text, list) or (has_words and not isinstance(text, str)):
+        return parse_words(entry, place, source), tags_key(entry) or ""
+    if not isinstance(text, str):
+        raise ValueError(
+            'no "text" that is a string or a list of words (keys: '
+            f'{list(entry)!s:.100}): write {{"text": [words], "label": [tags]}} or '
+            '{"text": "...", "spans": [...]}'
+        )
+    key = "spans"  # an empty list says that there is none, whatever else is there
+    if not isinstance(entry.get(key), list):
+        key = next((key for key in SPAN_KEYS if _holds_spans(entry, key)), "")
+    if not key and has_words and tags_key(entry):
+        return parse_words(entry, place, source), tags_key(entry) or ""
+    if not key and (found := parse_tag_string(entry, place)):
+        return found
+    if not any(isinstance(entry.get(key), list) for key in SPAN_KEYS):
+        source.report.is_marked = False
+    spans = [_with_name(span, source) for span in entry.get(key) or []]
+    return make_record(text, spans, place, source.report), key
+
+
+def _may_be_marks(key: str, value: Any) -> bool:
+    if isinstance(value, str):  # a string of tags
+        return key in (*TAG_KEYS, *SPAN_KEYS) and ("B-" in value or "I-" in value)
+    return bool(value) and isinstance(value, list | dict)
+
+
+def _holds_spans(entry: dict[str, Any], key: str) -> bool:
+    value = entry.get(key)
+    first = value[0] if isinstance(value, list) and value else value
+    if "label" in key and isinstance(first, str):
+        return False  # classes of the text
+    if value and not isinstance(value, list):
+        if key in ("spans", "entities") or "label" in key:
+            raise ValueError(f'"{key}" must be a list of spans, not {value!r:.100}')
+        return False
+    return bool(value)
+
+
+def _with_name(span: Any, source: Source) -> Any:
+    """A span whose class may be a number, as in doccano's older form."""
+    if not isinstance(span, dict) or type(span.get("label")) is not int:
+        return span
+    if not source.labels:
+        source.labels = read_label_names(source.path.parent)
+    number = span["label"]
+    if not 0 <= number < len(source.labels):
+        raise ValueError(
+            f"the class of {span!r:.100} is a number: put doccano's label_config.json "
+            "beside the file, or name the classes from 0, eg --labels PER,LOC"
+        )
+    return {**span, "label": source.labels[number]}

@@ -1,0 +1,171 @@
+"""Which column holds the words, and which the tags: their content tells."""
+
+import re
+from typing import NamedTuple, Optional, Sequence
+
+from ..tags import MISSING_FORMS, OUTSIDE, is_bare_label, is_certain_tag
+
+_TAG_NAMES = """tag tags label labels ner ne iob bio bilou bioes entity entities class
+ner_tag ner_tags ner-tag nertag iob_tag bio_tag ne_tag named_entity ner_label"""
+TAG_NAMES = frozenset(_TAG_NAMES.split())
+WORD_NAMES = frozenset(("word", "words", "token", "tokens", "form", "text", "wort"))
+# Where all tags of a column are phrases, these are no entities.
+_PHRASES = "NP VP PP ADVP ADJP SBAR PRT CONJP INTJ LST UCP PNP"
+_CHUNKS = frozenset(_PHRASES.split())
+# Parts of speech, as universal dependencies, the Penn treebank and STTS call them.
+_PARTS_OF_SPEECH = """ADJ ADP ADV AUX CCONJ CONJ DET INTJ NOUN NUM PART PRON PROPN PRT
+PUNCT SCONJ SYM VERB X _ . , : ; ? ! ( ) `` '' " # $ -LRB- -RRB- HYPH NFP ADD AFX GW XX
+CC CD DT EX FW IN JJ JJR JJS LS MD NN NNS NNP NNPS PDT POS PRP PRP$ RB RBR RBS RP TO UH
+VB VBD VBG VBN VBP VBZ WDT WP WP$ WRB ADJA ADJD APPR APPRART APPO APZR ART CARD ITJ KOUI
+KOUS KON KOKOM NE PDS PDAT PIS PIAT PIDAT PPER PPOSS PPOSAT PRELS PRELAT PRF PWS PWAT
+PWAV PAV PROAV PTKZU PTKNEG PTKVZ PTKANT PTKA TRUNC VVFIN VVIMP VVINF VVIZU VVPP VAFIN
+VAIMP VAINF VAPP VMFIN VMINF VMPP XY $. $, $("""
+_POS = frozenset(_PARTS_OF_SPEECH.split())
+_ID = re.compile(
+    r"[^\W\d]{0,12}[\W_]{0,2}\d+([\W_]\d+)*"  # 7, 1-2, w3, s1.4, Sentence: 1
+    r"|(?=[\da-f-]*\d)[\da-f-]{8,}"  # a hash
+    r"|\w+://\S*|www\.\S+|\S+\.(txt|xml|html?|json)"
+)
+# Where tags have no prefix, this share of them is O, at least.
+_LEAST_OUTSIDE = 0.2
+# So many rows show that numbers count something.
+_LEAST_COUNTED = 3
+# Values of a column, one for each row.
+Column = list[str]
+
+
+class Roles(NamedTuple):
+    """Columns, counted from 0. inner: One of tags inside those of `tag`."""
+
+    word: int
+    tag: int
+    inner: Optional[int] = None
+
+    def __str__(self) -> str:
+        return f"columns {self.word + 1} word, {self.tag + 1} tag"
+
+
+def find_roles(sentences: Sequence[Sequence[Sequence[str]]]) -> Roles:
+    """Tell the columns of words and of tags by what is in them.
+
+    sentences (Sequence): The rows of each, of one width, which is 2 or more.
+    RAISES (ValueError): If the content does not tell.
+    """
+    rows = [row for sentence in sentences for row in sentence]
+    columns = [list(values) for values in zip(*rows)]
+    tagged = _tag_columns(columns)
+    tag, inner = _outermost(columns, tagged)
+    others = [i for i in range(len(columns)) if i != tag and i not in tagged]
+    if not others:  # words that look like tags
+        others = [i for i in range(len(columns)) if i not in (tag, inner)]
+    return Roles(_find_word(columns, others, sentences), tag, inner)
+
+
+def named_roles(asked: str, header: Sequence[str], width: int) -> Roles:
+    """The columns that `--columns` names, by numbers from 1 or as the header does.
+    RAISES (ValueError): If there are no such columns."""
+    parts = [part.strip() for part in asked.split(",")]
+    names = [name.casefold() for name in header]
+    found = []
+    for part in parts:
+        if part.isdecimal() and 1 <= int(part) <= width:
+            found.append(int(part) - 1)
+        elif part.casefold() in names:
+            found.append(names.index(part.casefold()))
+        else:
+            named = f" or a name of the header ({', '.join(header)})" if header else ""
+            raise ValueError(
+                f"--columns {asked!r:.60}: {part!r:.60} is no column: give numbers "
+                f"from 1 to {width}{named}"
+            )
+    if len(found) != 2 or found[0] == found[1]:
+        raise ValueError(f"--columns {asked!r:.60}: name two, eg 1,2 (word,tag)")
+    return Roles(*found)
+
+
+def _certain(values: Column) -> int:
+    return sum(map(is_certain_tag, values))
+
+
+def _tag_columns(columns: list[Column]) -> list[int]:
+    """Columns that may hold the tags. RAISES (ValueError): If there is none."""
+    n_rows = len(columns[0])
+    counts = [_certain(values) for values in columns]
+    blanks = [sum(value in MISSING_FORMS for value in values) for values in columns]
+    numbered = range(len(columns))
+    whole = [i for i in numbered if counts[i] and counts[i] + blanks[i] == n_rows]
+    if whole:
+        return whole
+    bare = [
+        i
+        for i in numbered
+        if counts[i] >= _LEAST_OUTSIDE * n_rows
+        and all(is_bare_label(x) or is_certain_tag(x) for x in columns[i] if x != "-")
+    ]
+    # Where a tag is wrong, the reading tells it with its line.
+    found = bare or [i for i in numbered if 2 * counts[i] >= n_rows]
+    if not found and len(columns) == 2 and blanks[1] == n_rows:
+        return [1]
+    most = max((counts[i] for i in found), default=0)
+    found = [i for i in found if counts[i] == most]
+    if not found:
+        raise ValueError("no column of tags (O, B-..., I-...) was found")
+    return found
+
+
+def _outermost(columns: list[Column], tagged: list[int]) -> tuple[int, Optional[int]]:
+    """Of several columns of tags the one that has the entities, and one with entities
+    inside these. RAISES (ValueError): If they do not say the same."""
+    if len(columns) == 2:
+        return tagged[-1], None
+    is_chunk = {i: _labels(columns[i]) <= _CHUNKS for i in tagged}
+    found = [i for i in tagged if not is_chunk[i]] or tagged
+    inside = {i: {n for n, x in enumerate(columns[i]) if _is_inside(x)} for i in found}
+    widest = max(found, key=lambda i: (len(inside[i]), i))
+    inner = None
+    for i in found:
+        same = sum(columns[i][n] == columns[widest][n] for n in inside[i])
+        if i == widest or columns[i] == columns[widest] or not inside[i]:
+            continue
+        is_other = 2 * same > len(inside[i]) or not inside[i] <= inside[widest]
+        if is_other or inner is not None:
+            raise ValueError("several columns hold tags, and they differ")
+        inner = i
+    if inner is not None and inside[inner] == inside[widest]:
+        raise ValueError("several columns hold tags, and they differ")
+    return widest, inner
+
+
+def _labels(values: Column) -> set[str]:
+    return {value.partition("-")[2] for value in values if _is_inside(value)}
+
+
+def _is_inside(tag: str) -> bool:
+    return tag != OUTSIDE and tag not in MISSING_FORMS
+
+
+def _find_word(
+    columns: list[Column],
+    others: list[int],
+    sentences: Sequence[Sequence[Sequence[str]]],
+) -> int:
+    def is_of_sentence(i: int) -> bool:
+        """An id or an address of the sentence is the same for all of its words."""
+        sizes = [len({row[i] for row in rows}) for rows in sentences if len(rows) > 1]
+        return bool(sizes) and max(sizes) == 1
+
+    fit = [
+        i
+        for i in others
+        if not all(_ID.fullmatch(x) or x in ("_", "-", "") for x in columns[i])
+        and not set(columns[i]) <= _POS
+        and not is_of_sentence(i)
+    ]
+    if fit:  # a lemma is no more varied than a word, and comes after it
+        return max(fit, key=lambda i: (len(set(columns[i])), -i))
+    (only, *more) = others
+    counts = [int(x) for x in columns[only] if x.isdecimal()]
+    is_count = len(counts) == len(columns[only]) >= _LEAST_COUNTED
+    if more or (is_count and counts == sorted(counts)):
+        raise ValueError("no column of words was found")
+    return only

@@ -1,0 +1,127 @@
+"""Spans of a text, as many tools write them."""
+
+from typing import Any, Iterable, NamedTuple, Optional
+
+from ..records import CharSpan, TextRecord
+from ..report import LOST, MOVED, REJECTED, CorpusReport
+from ..tags import check_label
+from .source import Place
+
+# How far from its offsets a span's own text is looked for: where offsets count bytes or
+# halves of emoji, or blanks were taken away, they are off by a few characters.
+NEAR = 50
+# Names of the ends of a span and of its class: Prodigy's and ours, doccano's, the cloud
+# services', and those of tables.
+_STARTS = ("start", "start_offset", "startOffset", "BeginOffset", "begin")
+_ENDS = ("end", "end_offset", "endOffset", "EndOffset")
+_LABELS = ("label", "labels", "entity", "entity_type", "entity_group", "type", "tag")
+_TEXTS = ("text", "Text")
+
+
+class RawSpan(NamedTuple):
+    """A span as it is written. text: Its own text, None if it has none."""
+
+    start: int
+    end: int
+    label: str
+    text: Optional[str] = None
+
+
+def make_record(
+    text: str, spans: Iterable[Any], place: Place, report: CorpusReport
+) -> TextRecord:
+    """A text with its spans, without those that are rejected. Where a span's own text
+    is not that of its offsets, the text is followed if it stands once near by; else the
+    place counts as not annotated. The report counts all of these.
+
+    spans (Iterable): Objects with "start", "end" and "label", or lists of these three.
+    RAISES (ValueError): If one is no span, or does not lie in the text.
+    """
+    found, missing = [], []
+    for span in spans:
+        if isinstance(span, dict) and span.get("answer", "accept") != "accept":
+            report.skipped[REJECTED] += 1
+            continue
+        for raw in raw_spans(span):
+            placed = _follow(raw, text, place, report)
+            if placed is None:
+                end = min(raw.end, len(text))
+                missing += [(raw.start, end)] * (0 <= raw.start < end)
+            else:
+                found.append(parse_span(placed, text))
+    return TextRecord(text, found, place.number, place.unit, missing)
+
+
+def raw_spans(span: Any) -> list[RawSpan]:
+    """A span as it is written, once for each of its classes.
+    RAISES (ValueError): If it is none."""
+    start = end = text = None
+    labels: Any = None
+    if isinstance(span, list | tuple) and len(span) == 3:
+        start, end, labels = span
+    elif isinstance(span, dict):
+        start, end, labels, text = (
+            next((span[key] for key in keys if key in span), None)
+            for keys in (_STARTS, _ENDS, _LABELS, _TEXTS)
+        )
+    labels = labels if isinstance(labels, list) and labels else [labels]
+    # type() and not isinstance(): true and false are no offsets.
+    if (
+        type(start) is not int
+        or type(end) is not int
+        or not all(isinstance(label, str) for label in labels)
+    ):
+        raise ValueError(
+            f'span {span!r:.100} needs whole numbers "start" and "end" and a "label" '
+            "that is a string: write an object of these, or a list"
+        )
+    text = text if isinstance(text, str) and text.strip() else None
+    return [RawSpan(start, end, label, text) for label in labels]
+
+
+def parse_span(raw: RawSpan, text: str) -> CharSpan:
+    """A span of a text, without blanks at its ends.
+    RAISES (ValueError): If it does not lie in the text."""
+    start, end, label = raw.start, raw.end, raw.label
+    if not 0 <= start < end <= len(text):
+        raise ValueError(
+            f"span {[start, end, label]!r:.100} does not lie in its text of "
+            f"{len(text)} characters: offsets count characters from 0, the end is "
+            "exclusive"
+        )
+    # Blanks around an entity do not belong to it; a span of blanks is none (readers).
+    part = text[start:end].rstrip() or text[start:end]
+    start, end = start + len(part) - len(part.lstrip() or part), start + len(part)
+    return CharSpan(start, end, check_label(label))
+
+
+def _follow(
+    raw: RawSpan, text: str, place: Place, report: CorpusReport
+) -> Optional[RawSpan]:
+    """A span where its own text stands; None if that is not known."""
+    if raw.text is None or _same(text[max(raw.start, 0) : raw.end], raw.text):
+        return raw
+    wanted = raw.text.strip()
+    lowest, highest = max(raw.start - NEAR, 0), max(raw.end, 0) + NEAR
+    found = _occurrences(text[lowest:highest], wanted)
+    there = text[max(raw.start, 0) : raw.end]
+    example = f"{wanted!r:.60} ({raw.label}) where {there!r:.60} stands, {place}"
+    if len(found) != 1:
+        report.note(LOST, example)
+        return None
+    report.note(MOVED, example)
+    start = lowest + found[0]
+    return raw._replace(start=start, end=start + len(wanted))
+
+
+def _same(there: str, wanted: str) -> bool:
+    """Whether words are the same, but for the kind of blanks between them."""
+    return there.split() == wanted.split()
+
+
+def _occurrences(text: str, wanted: str) -> list[int]:
+    found, start = [], text.find(wanted)
+    while start >= 0:
+        found.append(start)
+        start = text.find(wanted, start + 1)
+    return found

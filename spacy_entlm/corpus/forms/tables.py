@@ -1,0 +1,277 @@
+"""Tables (CSV, TSV, Excel): a row for each word, each text or each mark."""
+
+import ast
+import csv
+import json
+import re
+from io import StringIO
+from pathlib import Path
+from typing import Any, Iterable, Iterator, Optional, Sequence
+
+from ...files.errors import DataError, located
+from ...files.text import Line, read_lines, unpacked_extension
+from ..records import Record, WordRecord
+from .columns import describe_row, take_header, tell_roles
+from .json_texts import parse_text
+from .roles import TAG_NAMES, named_roles
+from .source import Place, Source
+from .spans import make_record
+
+ROW = "row"
+# Names of columns, in lower case, with "_" for blanks.
+_TEXTS = ("text", "content", "document", "sentence", "utterance", "tokens", "words")
+_STARTS = ("start", "begin", "start_offset", "begin_offset", "start_char", "offset")
+_ENDS = ("end", "stop", "end_offset", "end_char")
+_LABELS = ("label", "type", "entity_type", "class", "tag", "category", "entity")
+_OWN_TEXTS = ("surface", "span", "mention", "entity_text", "phrase", "value", "entity")
+_COMPREHEND = ("file", "line", "begin_offset", "end_offset", "type")
+# A column that says to which sentence a word belongs.
+_SENTENCE = re.compile(r"sent|doc|para|example|group|line|text_?id")
+_TAGS = re.compile(r"(O|[BILUES]-\S+)( (O|[BILUES]-\S+))+")
+_DELIMITERS = (",", ";", "\t", "|")
+
+Row = tuple[int, list[str]]
+
+
+def fits_table(lines: Iterable[Line], path: Path) -> bool:
+    """Whether a file is a table: a .csv, or one with a row of names that has texts with
+    offsets, or tags with a sentence. Of other words and tags the columns tell more."""
+    if unpacked_extension(path) == ".csv":
+        return True
+    names = _names(next((line for _, line in lines), "").split("\t"))
+    has_sentence = any(map(_SENTENCE.search, names)) and len(names) > 2
+    has_texts = None not in (_place(names, _TEXTS), _place(names, _STARTS))
+    return has_texts or (has_sentence and bool(TAG_NAMES & {*names}))
+
+
+def read_csv(lines: Iterable[Line], source: Source) -> list[Record]:
+    """Read a table whose columns are divided by commas, semicolons, tabs or bars, and
+    whose first row may name them.
+    RAISES (DataError): If it is broken, or it is not clear what its columns are."""
+    import pandas  # which takes half a second
+
+    text = "\n".join(line for _, line in lines).lstrip("\n")
+    first = text.partition("\n")[0]
+    delimiter = max(_DELIMITERS, key=first.count)
+    # Between tabs a quote is a word.
+    has_quotes = delimiter != "\t" or '"' in first
+    try:
+        frame = pandas.read_csv(
+            StringIO(text),
+            sep=delimiter,
+            header=None,
+            dtype=str,
+            keep_default_na=False,
+            skip_blank_lines=False,
+            quoting=csv.QUOTE_MINIMAL if has_quotes else csv.QUOTE_NONE,
+        )
+    except (pandas.errors.ParserError, ValueError) as error:
+        problem = f"no table ({error}): quote cells that hold the delimiter"
+        raise DataError(problem, path=source.path) from error
+    return read_rows(frame.fillna("").values.tolist(), source)
+
+
+def read_excel(lines: Iterable[Line], source: Source) -> list[Record]:
+    """Read the first sheet of a workbook that is not empty; others are counted.
+    RAISES (DataError): As `read_csv`. (ImportError): If openpyxl is not installed."""
+    import pandas
+
+    try:
+        sheets = pandas.read_excel(
+            source.path, sheet_name=None, header=None, dtype=str, keep_default_na=False
+        )
+    except ImportError as error:
+        hint = "Excel files need openpyxl: pip install 'spacy-entlm[excel]'"
+        raise ImportError(hint) from error
+    except Exception as error:  # whatever is wrong in a packed folder of XML
+        kind = type(error).__name__
+        problem = f"no Excel file, or a damaged one ({kind}): save it anew as .xlsx"
+        raise DataError(problem, path=source.path) from error
+    filled = {name: sheet for name, sheet in sheets.items() if len(sheet)}
+    if not filled:
+        raise DataError("the file is empty: add annotated rows", path=source.path)
+    first, *others = filled
+    source.report.unread.update(f"the sheet {name}" for name in others)
+    return read_rows(filled[first].fillna("").values.tolist(), source)
+
+
+def read_rows(rows: Sequence[Sequence[Any]], source: Source) -> list[Record]:
+    """Read the rows of a table, a header first if there is one.
+    RAISES (DataError): If it is not clear what its columns are."""
+    cells = [[str(cell).strip() for cell in row] for row in rows]
+    numbered = [(n, row) for n, row in enumerate(cells, 1)]
+    while numbered and not any(numbered[0][1]):
+        del numbered[0]
+    if not numbered:
+        return []
+    names = _names(numbered[0][1])
+    if _place(names, _COMPREHEND[:1]) is not None and {*_COMPREHEND} <= {*names}:
+        source.report.understood = "a table of Comprehend's marks"
+        return _comprehend(numbered[1:], names, source)
+    text, start = _place(names, _TEXTS), _place(names, _STARTS)
+    end, label = _place(names, _ENDS), _place(names, _LABELS)
+    if None not in (text, start, end, label):
+        source.report.understood = f"a table, {ROW} 1 a header: text, start, end, label"
+        return _marks(numbered[1:], names, source)
+    if text is not None and _has_lists(numbered[1:], text):
+        source.report.understood = f"a table, {ROW} 1 a header: a text a row"
+        return _texts(numbered[1:], names, source)
+    return _words(numbered, names, source)
+
+
+def _names(row: Sequence[str]) -> list[str]:
+    return [re.sub(r"[\s\-]+", "_", str(name).strip("# ").casefold()) for name in row]
+
+
+def _place(names: Sequence[str], wanted: Sequence[str]) -> Optional[int]:
+    return next((names.index(name) for name in wanted if name in names), None)
+
+
+def _has_lists(rows: Sequence[Row], text: int) -> bool:
+    """Whether rows are texts: with lists in their cells, or tags for several words."""
+    cells = [cell for _, row in rows for i, cell in enumerate(row) if i != text]
+    has_blank = any(" " in row[text] for _, row in rows)
+    return any(cell.startswith("[") for cell in cells) or (
+        has_blank
+        and any(re.match(r"(O|[BILUES]-\S+)( (O|[BILUES]-\S+))+$", x) for x in cells)
+    )
+
+
+def _marks(rows: Sequence[Row], names: list[str], source: Source) -> list[Record]:
+    """Texts from rows of one mark each. A blank text is that of the row before."""
+    keys = {"start": _STARTS, "end": _ENDS, "label": _LABELS}
+    at = {key: _at(names, wanted) for key, wanted in keys.items()}
+    own = [name for name in _OWN_TEXTS if name in names]
+    own = [name for name in own if name != names[at["label"]]]
+    texts: dict[str, tuple[int, list[Any]]] = {}
+    text = ""
+    for number, row in rows:
+        text = row[_at(names, _TEXTS)] or text
+        spans = texts.setdefault(text, (number, []))[1]
+        if row[at["start"]]:
+            with located(source.path, what=f"{ROW} {number}: "):
+                span: dict[str, Any] = {"label": row[at["label"]]}
+                span.update({key: _whole(row[at[key]]) for key in ("start", "end")})
+            if own:
+                span["text"] = row[names.index(own[0])]
+            spans.append(span)
+    records: list[Record] = []
+    for text, (number, spans) in texts.items():
+        if text or spans:
+            with located(source.path, what=f"{ROW} {number}: "):
+                place = Place(number, ROW)
+                records.append(make_record(text, spans, place, source.report))
+    return records
+
+
+def _at(names: Sequence[str], wanted: Sequence[str]) -> int:
+    return names.index(next(name for name in wanted if name in names))
+
+
+def _whole(value: str) -> int:
+    """A whole number; spreadsheets write 9.0 for 9.
+    RAISES (ValueError): If it is none."""
+    if not re.fullmatch(r"\d{1,9}(\.0*)?", value):
+        raise ValueError(f"{value!r:.60} is no offset: write a whole number")
+    return int(float(value))
+
+
+def _texts(rows: Sequence[Row], names: list[str], source: Source) -> list[Record]:
+    records: list[Record] = []
+    for number, row in rows:
+        entry = {name: _value(cell) for name, cell in zip(names, row) if name and cell}
+        key = next((key for key in _TEXTS if key in entry), None)
+        if key is not None:
+            if isinstance(entry[key], str):
+                entry["text"] = entry.pop(key)
+            with located(source.path, what=f"{ROW} {number}: "):
+                records += parse_text(entry, Place(number, ROW), source)
+    return records
+
+
+def _value(cell: str) -> Any:
+    """A cell, which may hold a list as JSON or as Python writes it."""
+    if cell.startswith("["):
+        for load in (json.loads, ast.literal_eval):
+            try:
+                return load(cell)
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                continue
+    return cell
+
+
+def _words(rows: Sequence[Row], names: list[str], source: Source) -> list[Record]:
+    """Sentences from rows of one word each; a column tells the sentence, or a blank row
+    divides two."""
+    has_header = bool(TAG_NAMES & {*names})
+    at = next(
+        (i for i, x in enumerate(names) if has_header and _SENTENCE.search(x)), None
+    )
+    sentences: list[list[Row]] = [[]]
+    before = None
+    for i, (number, row) in enumerate(rows):
+        value = row[at] if at is not None and i else ""
+        if not any(row) or (value and value != before):
+            sentences.append([])
+        before = value or before
+        if any(row):
+            sentences[-1].append((number, row))
+    sentences = [sentence for sentence in sentences if sentence]
+    header, sentences = take_header(sentences)
+    try:
+        if source.columns is not None:
+            roles = named_roles(source.columns, header, len(rows[0][1]))
+        else:
+            roles = tell_roles(header, sentences)
+    except ValueError as error:
+        hint = "say it, eg --columns 1,2 (word,tag)"
+        problem = f"{error} ({describe_row(rows[0][1])}): {hint}"
+        raise DataError(problem, path=source.path) from error
+    told = f"a table, {roles}"
+    source.report.understood = told + (f" ({ROW} 1 a header)" if header else "")
+    return [
+        WordRecord(
+            [row[roles.word] for _, row in sentence],
+            [row[roles.tag] for _, row in sentence],
+            [number for number, _ in sentence],
+            ROW,
+        )
+        for sentence in sentences
+    ]
+
+
+def _comprehend(rows: Sequence[Row], names: list[str], source: Source) -> list[Record]:
+    """Texts from the files that the rows name: a line is one, counted from 0, or the
+    whole file where no line is named."""
+    at = [names.index(name) for name in _COMPREHEND]
+    marks: dict[str, dict[Optional[int], list[Any]]] = {}
+    for number, row in rows:
+        if not any(row):
+            continue
+        name, line, start, end, label = (row[i] for i in at)
+        with located(source.path, what=f"{ROW} {number}: "):
+            span = {"start": _whole(start), "end": _whole(end), "label": label}
+            place = _whole(line) if line else None
+        marks.setdefault(name, {}).setdefault(place, []).append(span)
+    return [
+        record
+        for name, spans in marks.items()
+        for record in _texts_of_file(name, spans, source)
+    ]
+
+
+def _texts_of_file(
+    name: str, spans: dict[Optional[int], list[Any]], source: Source
+) -> Iterator[Record]:
+    if "/" in name or "\\" in name:
+        problem = f"names the file {name!r:.100}: only files beside it are read"
+        raise DataError(problem, path=source.path)
+    lines = [line for _, line in read_lines(source.path.parent / name)]
+    texts: dict[Optional[int], str] = {None: "\n".join(lines)}
+    if None not in spans:
+        texts = dict(enumerate(lines))
+    for number, text in texts.items():
+        if text.strip():
+            place = Place((number or 0) + 1, f"{name}, line")
+            with located(source.path, what=f"{place}: "):
+                yield make_record(text, spans.get(number, []), place, source.report)
