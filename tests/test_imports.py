@@ -27,7 +27,7 @@ NAMES = {
         "spacy-entlm.io_decoder.v1",
         "spacy-entlm.viterbi_decoder.v1",
     },
-    "spacy_callbacks": {"spacy-entlm.add_lexicon.v1"},
+    "spacy_callbacks": {"spacy-entlm.add_lexicon.v1", "spacy-entlm.round_weights.v1"},
     "spacy_batchers": {"spacy-entlm.Batcher.v1"},
     "spacy_loggers": {"spacy-entlm.TrainingLogger.v1"},
     "spacy_tokenizers": {"spacy-entlm.LanguageTokenizer.v1"},

@@ -87,7 +87,7 @@ def rank(
     n_most = len(docs) if n is None else min(n, len(docs))
     signals = read_signals(nlp, [*docs, *map(unannotated, annotated)])
     directed = directions(signals.features)
-    labels = list(only_entlm(nlp).labels)
+    labels = list(only_entlm(nlp)[1].labels)
     counts = Counter(ent.label_ for doc in annotated for ent in doc.ents)
     rare = signals.expected[: len(docs)] * class_weights(labels, counts)
     shares = {

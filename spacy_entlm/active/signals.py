@@ -13,8 +13,7 @@ from ..decoding.types import LabelScores
 from ..model.layer import read_words
 from ..model.precision import has_fast_bfloat16
 from ..model.types import WordFeatures
-from ..pipeline.examples import untrained_before
-from ..training.check import only_entlm
+from ..training.check import docs_before, only_entlm
 
 # Texts that are read at once: features of all their words are held.
 GROUP = 512
@@ -47,13 +46,13 @@ def read_signals(nlp: Language, docs: Iterable[Doc]) -> Signals:
     docs (Iterable[Doc]): One or more; their annotation is not looked at.
     RAISES (ValueError): If there is no such component, or it has no weights.
     """
-    pipe = only_entlm(nlp)
+    name, pipe = only_entlm(nlp)
     if pipe.labels:
         pipe.begin()
     if not pipe.is_initialized:
-        raise ValueError(f"[{pipe.name}] has no weights: train or initialize it first")
+        raise ValueError(f"[{name}] has no weights: train or initialize it first")
     doubt, expected, features = [], [], []
-    for group in _groups(nlp, pipe.name, docs):
+    for group in _groups(nlp, name, docs):
         with torch.autocast("cpu", torch.bfloat16, enabled=has_fast_bfloat16()):
             words = read_words(pipe.layer, group)
         scores = pipe.score_words(group, words)
@@ -65,12 +64,9 @@ def read_signals(nlp: Language, docs: Iterable[Doc]) -> Signals:
 
 
 def _groups(nlp: Language, name: str, docs: Iterable[Doc]) -> Iterator[List[Doc]]:
-    before = [nlp.get_pipe(other) for other in untrained_before(nlp, name)]
     stream = iter(docs)
     while group := list(islice(stream, GROUP)):
-        for pipe in before:
-            group = [pipe(doc) for doc in group]
-        yield group
+        yield docs_before(nlp, name, group)
 
 
 def _doubt(scores: LabelScores, starts: numpy.ndarray) -> numpy.ndarray:

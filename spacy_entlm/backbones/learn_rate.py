@@ -22,9 +22,9 @@ START_PULL = 1.2
 # Of labels that started from their names, in training: else holding weights near to
 # where they began would cost recall (benchmarks/RESULTS.md).
 LABEL_MARGIN = 0.75
-# With five examples a class, and with ten and more.
-LEAST_CONFIDENCE, LEAST_OF_MORE = 0.2, 0.3
-MORE_EXAMPLES = 8
+# Of an entity, where classes started from their names. What is right less often than
+# half of F1 costs F1 (Lipton et al., 2014).
+LEAST_CONFIDENCE = 0.3
 
 
 def suitable_learn_rate(backbone: Optional[str], width: Optional[int] = None) -> float:
@@ -63,13 +63,3 @@ def suitable_start_pull(backbone: Optional[str]) -> float:
     """How strongly weights are held near to those of the backbone (`start_pull` of
     `spacy-entlm.Adam.v1`): 0 for one that makes no rows from names."""
     return START_PULL if backbone and reads_names(backbone) else 0.0
-
-
-def suitable_threshold(fewest: int) -> float:
-    """The least confidence of an entity where classes started from their names
-    (benchmarks/RESULTS.md). What is right less often than half of F1 costs F1 (Lipton
-    et al., 2014), and F1 rises with the examples.
-
-    fewest (int): Examples of the class that has fewest.
-    """
-    return LEAST_CONFIDENCE if fewest < MORE_EXAMPLES else LEAST_OF_MORE

@@ -6,6 +6,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Type
 
 from spacy.tokens import Doc, Span
 
+from ..backbones.learn_rate import learn_rate_for_width, suitable_learn_rate
 from .layer import LabelModel, build_layer
 from .network import OWN, RIVALS, EntLMNetwork, LabelNetwork
 from .precision import PRECISIONS
@@ -129,7 +130,19 @@ def build_network_layer(
 def _load_network(
     kind: Type[LabelNetwork], config: NetworkConfig, settle: Settle, folder: Any
 ) -> Any:
-    return settle(kind.load(folder, **config.load_settings), False)
+    network = kind.load(folder, **config.load_settings)
+    if network.learn_rate is None:
+        network.learn_rate = _rate_of_earlier(config.name, network.width)
+    return settle(network, False)
+
+
+def _rate_of_earlier(backbone: str, width: int) -> float:
+    """The learning rate for a model that an earlier version saved, whose backbone may
+    be gone, or broken."""
+    try:
+        return suitable_learn_rate(backbone, width)
+    except ValueError:
+        return learn_rate_for_width(width)
 
 
 def _new_network(

@@ -7,15 +7,14 @@ from typing import Any, Dict, List, Optional, Tuple
 import numpy
 import torch
 
+from ..backbones.learn_rate import suitable_learn_rate
 from ..backbones.loading import load_masked_lm
 from ..backbones.masked_lm import MaskedLM
 from ..backbones.name_map import NameMap, name_pieces, rows_of_names
 from ..backbones.recommended import LABEL_ROWS_FILE, LABEL_WORDS_FILE
-from ..files.errors import DataError
-from ..files.json_lines import dump_json, read_json
-from ..files.tensors import load_tensors, save_tensors
+from ..files.json_lines import dump_json
 from ..label_words.rows import Rows, initial_row
-from ..label_words.starts import Start
+from ..label_words.starts import DESCRIPTION_SHARE, Start
 from ..label_words.words import (
     LabelWords,
     check_label_words,
@@ -23,13 +22,10 @@ from ..label_words.words import (
     read_label_words,
     word_pieces,
 )
+from .files import TrainingFacts, load_rows, read_facts, save_facts, save_rows
 from .reading import PieceVocabulary
 from .types import Pieces, PieceScores
 
-# In a file of rows.
-ROWS_KEY, BIASES_KEY = "rows", "biases"
-# Whether the vocabulary of a component learns.
-TRAINING_FILE, LEARNS_KEY = "training.json", "train_vocabulary"
 # Words of the vocabulary that stand for all that are not in a batch, where these do not
 # learn: with four times as many F1 is the same (benchmarks/RESULTS.md).
 N_SAMPLED = 1024
@@ -47,11 +43,17 @@ class LabelNetwork(torch.nn.Module):
     A subclass has `read`, what a label has to outscore in prediction (`rival_scores`)
     and in training (`rivals`), and `save_rows` and `load_rows`, for the files beside
     the masked LM's.
+
+    n_updates (int): How often the weights were updated since the backbone.
+    learn_rate (Optional[float]): The initial one that suits the backbone; None: not
+        known, of a model that an earlier version saved.
     """
 
     def __init__(self, masked_lm: MaskedLM):
         super().__init__()
         self.masked_lm = masked_lm
+        self.n_updates = 0
+        self.learn_rate: Optional[float] = None
         self.rows = torch.nn.ParameterList()
         self.biases = torch.nn.ParameterList()
         self.labels: List[str] = []
@@ -59,7 +61,9 @@ class LabelNetwork(torch.nn.Module):
     @classmethod
     def of_backbone(cls, name: str, **settings: Any) -> Any:
         """A backbone without classes. settings: As of `load_masked_lm`."""
-        return cls(load_masked_lm(name, **settings))
+        network = cls(load_masked_lm(name, **settings))
+        network.learn_rate = suitable_learn_rate(name, network.width)
+        return network
 
     def read(
         self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor
@@ -122,6 +126,23 @@ class LabelNetwork(torch.nn.Module):
         return self.masked_lm.decoder.weight.device
 
     @property
+    def width(self) -> int:
+        """Width of the backbone, which may differ from that of its output matrix."""
+        config = self.masked_lm.body.config
+        return getattr(config, "hidden_size", self.masked_lm.width)
+
+    @property
+    def learns_vocabulary(self) -> bool:
+        """Whether word embeddings and output matrix learn, too."""
+        return self.masked_lm.decoder.weight.requires_grad
+
+    def train_vocabulary(self, learns: bool) -> None:
+        """Whether word embeddings and output matrix learn, too."""
+        embeddings = self.masked_lm.body.get_input_embeddings()
+        for module in (self.masked_lm.decoder, embeddings):
+            module.requires_grad_(learns)
+
+    @property
     def label_rows(self) -> Rows:
         """The rows of all labels, with gradients."""
         if not self.labels:
@@ -171,9 +192,12 @@ class LabelNetwork(torch.nn.Module):
         )
 
     def save(self, folder: Path) -> None:
-        """Write the masked LM's files, and those of the rows."""
+        """Write the masked LM's files, those of the rows, and what a training that
+        goes on has to know."""
         self.masked_lm.save(folder, compact=True)
         self.save_rows(folder)
+        facts = TrainingFacts(self.learns_vocabulary, self.n_updates, self.learn_rate)
+        save_facts(folder, facts)
 
     def save_rows(self, folder: Path) -> None:
         """Write the files beside the masked LM's."""
@@ -193,6 +217,10 @@ class LabelNetwork(torch.nn.Module):
         """
         network = cls(load_masked_lm(folder, strict=True, **settings))
         network.load_rows(folder)
+        facts = read_facts(folder)
+        network.n_updates, network.learn_rate = facts.n_updates, facts.learn_rate
+        if facts.train_vocabulary is not None:
+            network.train_vocabulary(facts.train_vocabulary)
         return network
 
 
@@ -216,8 +244,10 @@ class EntLMNetwork(LabelNetwork):
     @classmethod
     def of_backbone(cls, name: str, **settings: Any) -> "EntLMNetwork":
         """A backbone without classes. settings: As of `load_masked_lm`."""
-        masked_lm = load_masked_lm(name, **settings)
-        return cls(masked_lm, NameMap.of_backbone(name, masked_lm.width))
+        network: EntLMNetwork = super().of_backbone(name, **settings)
+        name_map = NameMap.of_backbone(name, network.masked_lm.width)
+        network.name_map = None if name_map is None else name_map.requires_grad_(False)
+        return network
 
     def read(
         self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor
@@ -229,17 +259,6 @@ class EntLMNetwork(LabelNetwork):
     def vocabulary(self) -> Rows:
         """The output matrix."""
         return Rows(self.masked_lm.decoder.weight, self.masked_lm.decoder.bias)
-
-    @property
-    def learns_vocabulary(self) -> bool:
-        """Whether word embeddings and output matrix learn, too."""
-        return self.masked_lm.decoder.weight.requires_grad
-
-    def train_vocabulary(self, learns: bool) -> None:
-        """Whether word embeddings and output matrix learn, too."""
-        embeddings = self.masked_lm.body.get_input_embeddings()
-        for module in (self.masked_lm.decoder, embeddings):
-            module.requires_grad_(learns)
 
     def rival_scores(
         self, features: torch.Tensor, piece_ids: torch.Tensor
@@ -320,7 +339,12 @@ class EntLMNetwork(LabelNetwork):
             by_words = initial_row(self.vocabulary, pieces)
             # Several names are as one.
             found = [_mean(found), by_words] if found else [by_words]
-        return _mean(found)
+        row, bias = _mean(found)
+        if start.descriptions:
+            described = _mean([self.row_of_name(text) for text in start.descriptions])
+            row = torch.lerp(row, described[0], DESCRIPTION_SHARE)
+            bias = torch.lerp(bias, described[1], DESCRIPTION_SHARE)
+        return row, bias
 
     @torch.no_grad()
     def row_of_name(self, name: str) -> Tuple[torch.Tensor, torch.Tensor]:
@@ -343,10 +367,8 @@ class EntLMNetwork(LabelNetwork):
         return found[0][0], found[1]
 
     def save_rows(self, folder: Path) -> None:
-        """Write the label words, the label rows, what learns, and the map."""
+        """Write the label words, the label rows, and the map."""
         (folder / LABEL_WORDS_FILE).write_bytes(dump_json(self.label_words))
-        learns = {LEARNS_KEY: self.learns_vocabulary}
-        (folder / TRAINING_FILE).write_bytes(dump_json(learns))
         save_rows(folder / LABEL_ROWS_FILE, self.label_rows)
         if self.name_map is not None:
             self.name_map.save(folder)
@@ -358,8 +380,6 @@ class EntLMNetwork(LabelNetwork):
         rows = load_rows(path, len(self.label_words), width)
         for label, row, bias in zip(self.label_words, *rows):
             self.add_row(label, row, bias)
-        if (folder / TRAINING_FILE).exists():  # earlier versions had none
-            self.train_vocabulary(_read_learns(folder / TRAINING_FILE))
         name_map = NameMap.load(folder, width)
         self.name_map = None if name_map is None else name_map.requires_grad_(False)
 
@@ -369,27 +389,3 @@ def _mean(
 ) -> Tuple[torch.Tensor, torch.Tensor]:
     rows, biases = zip(*found)
     return torch.stack(rows).mean(0), torch.stack(biases).mean(0)
-
-
-def _read_learns(path: Path) -> bool:
-    found = read_json(path)
-    learns = found.get(LEARNS_KEY) if isinstance(found, dict) else None
-    if not isinstance(learns, bool):
-        raise DataError(f'holds no {{"{LEARNS_KEY}": true}}', path=path)
-    return learns
-
-
-def save_rows(path: Path, rows: Rows) -> None:
-    """Write rows and their biases, in the order of their labels."""
-    bias = rows.weight.new_zeros(0) if rows.bias is None else rows.bias
-    save_tensors(path, {ROWS_KEY: rows.weight, BIASES_KEY: bias})
-
-
-def load_rows(path: Path, n_rows: int, width: int) -> Tuple[torch.Tensor, torch.Tensor]:
-    """Read what `save_rows` wrote: rows, (n_rows, width), and biases, (n_rows).
-    RAISES (DataError): If the file is missing or broken, or there are other rows."""
-    shapes = {ROWS_KEY: (n_rows, width), BIASES_KEY: (n_rows,)}
-    tensors = load_tensors(path, shapes)
-    if not all(tensor.is_floating_point() for tensor in tensors.values()):
-        raise DataError("does not fit the model: its rows are whole numbers", path=path)
-    return tensors[ROWS_KEY], tensors[BIASES_KEY]

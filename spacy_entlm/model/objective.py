@@ -30,7 +30,9 @@ def label_cross_entropy(
     pieces = found.pieces
     targets = word_targets[pieces.first_words]
     # A piece that reaches into a word with another target says nothing certain.
-    clear = (targets == word_targets[pieces.last_words]) & (targets != NO_TARGET)
+    changes = numpy.cumsum(numpy.diff(word_targets, prepend=word_targets[:1]) != 0)
+    is_one = changes[pieces.first_words] == changes[pieces.last_words]
+    clear = is_one & (targets != NO_TARGET)
     if only is not None:
         clear[numpy.delete(numpy.arange(len(clear)), only)] = False
     device = found.scores.device

@@ -176,6 +176,7 @@ class MaskedLMShim(PyTorchShim):
             }
             for (_, name), weights in _step_all(optimizer, arrays).items():
                 _take_weights(parameters[name], weights)
+            self._model.n_updates += 1
         if self.scales_gradients:
             self._grad_scaler.update()
         self.drop_gradients()

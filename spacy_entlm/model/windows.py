@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Callable, Iterable, Iterator, List, Optional, Tuple
 
 import numpy
-from spacy.attrs import IDX, LENGTH
+from spacy.attrs import IDX, IS_SPACE, LENGTH
 from spacy.tokens import Doc, Span
 
 from .types import NONE
@@ -98,7 +98,8 @@ class Windows:
 
     ids: int64 (n_rows), piece ids.
     first_words, last_words: int64 (n_rows), the word (counted over the concatenated
-        Docs) of a piece's first and last character; -1: special piece or space.
+        Docs) of a piece's first and last character, blanks before it not counted;
+        -1: special piece or space.
     read_here: bool (n_rows), whether the piece's word is read from this window.
     starts, sizes: int64 (n_windows), where a window begins and how long it is.
     word_rows: int64 (n_words), row of the first piece of each word in the window
@@ -169,7 +170,7 @@ def _read_pieces(
     docs: List[Doc], get_spans: SpanGetter, tokenizer: "Tokenizer", in_parallel: bool
 ) -> _Pieces:
     """Pieces of the spans of Docs, and the words of their first and last characters."""
-    begins, ends, text_starts = _token_chars(docs)
+    begins, ends, is_space, text_starts = _token_chars(docs)
     texts: List[str] = []
     starts: List[int] = []
     for spans, text_start in zip(get_spans(docs), text_starts):
@@ -189,6 +190,7 @@ def _read_pieces(
     bounds = numpy.array(chars, dtype="int64")
     shift = numpy.repeat(numpy.array(starts, dtype="int64"), span_sizes)
     first, last = _words_of(bounds.reshape(-1, 2) + shift[:, None], begins, ends)
+    first = _without_blanks(first, last, is_space)
     return _Pieces(
         numpy.array(ids, dtype="int64"),
         first,
@@ -198,13 +200,13 @@ def _read_pieces(
     )
 
 
-def _token_chars(docs: List[Doc]) -> Tuple[Array, Array, List[int]]:
+def _token_chars(docs: List[Doc]) -> Tuple[Array, Array, Array, List[int]]:
     """Where each token begins and ends in the texts of the Docs, laid end to end with
-    room between them, and where each text begins there."""
-    none = numpy.zeros((0, 2), dtype="int64")
-    rows = [doc.to_array([IDX, LENGTH]).reshape(-1, 2) for doc in docs]
+    room between them; whether it is of blanks; and where each text begins there."""
+    none = numpy.zeros((0, 3), dtype="int64")
+    rows = [doc.to_array([IDX, LENGTH, IS_SPACE]).reshape(-1, 3) for doc in docs]
     chars = numpy.concatenate([none, *rows]).astype("int64")
-    begins, ends = chars[:, 0], chars.sum(1)
+    begins, ends, is_space = chars[:, 0], chars[:, :2].sum(1), chars[:, 2] > 0
     text_starts, start, n_words = [], 0, 0
     for doc in docs:
         text_starts.append(start)
@@ -213,7 +215,7 @@ def _token_chars(docs: List[Doc]) -> Tuple[Array, Array, List[int]]:
             start += int(ends[n_words - 1]) + 2
     lengths = [len(doc) for doc in docs]
     shift = numpy.repeat(numpy.array(text_starts, dtype="int64"), lengths)
-    return begins + shift, ends + shift, text_starts
+    return begins + shift, ends + shift, is_space, text_starts
 
 
 def _words_of(chars: Array, begins: Array, ends: Array) -> Tuple[Array, Array]:
@@ -230,6 +232,19 @@ def _words_of(chars: Array, begins: Array, ends: Array) -> Tuple[Array, Array]:
     first[none] = NONE
     last[none] = NONE
     return first, last
+
+
+def _without_blanks(first: Array, last: Array, is_space: Array) -> Array:
+    """First words of pieces, of which a token of blanks is none: a byte-level piece
+    takes in the blank before its word, which in "in  Berlin" is a token.
+
+    first, last: int64 (n_pieces). is_space: bool (n_words)."""
+    if not is_space.any():
+        return first
+    index = numpy.arange(len(is_space))
+    later = numpy.where(is_space, len(is_space), index)
+    next_word = numpy.minimum.accumulate(later[::-1])[::-1]
+    return numpy.where(first >= 0, numpy.minimum(next_word[first], last), NONE)
 
 
 def _begins_word(words: Array, n_words: int, span_sizes: Array) -> Array:

@@ -1,7 +1,6 @@
 """What the components on a masked LM share."""
 
 import contextlib
-from pathlib import Path
 from typing import (
     Any,
     Callable,
@@ -12,38 +11,30 @@ from typing import (
     Optional,
     Set,
     Tuple,
-    Union,
 )
 
-import srsly
-from spacy import util
 from spacy.errors import Errors
 from spacy.language import Language
-from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
-from thinc.api import Model, Optimizer
+from thinc.api import Optimizer
 
+from ..backbones.learn_rate import PAPER_LEARN_RATE, suitable_learn_rate
 from ..backbones.names import ENTLM_BASE, warn_of_language
 from ..decoding.types import Decoder, DocEntities, LabelScores
-from ..files.errors import DataError, located
-from ..files.folder import pack_folder, read_folder, unpack_folder, write_folder
-from ..files.text import read_bytes
-from ..label_words.words import LabelWords, read_label_words
+from ..label_words.words import LabelWords
 from ..model.batches import doc_groups
-from ..model.layer import LabelModel, find_layer, network_of, shim_of
+from ..model.layer import LabelModel, network_of, shim_of
 from ..model.types import PieceScores
-from .calibration import UNCHANGED, Calibration, read_calibration
+from .calibration import UNCHANGED, Calibration
 from .confidence import scored_group
 from .entities import set_entities
 from .examples import word_targets
 from .optimizer import suit_optimizer, warn_of_rate
 from .requirements import add_requirement
-from .settings import SETTINGS, changed_settings, restored_settings
+from .saving import SavedNER
 
-# The file of classes that there is in place of a model's, before there is one.
-ADDED_LABELS = "added_labels"
 # Stands for the component's name in the setting `spans_key`.
 NAME_FIELD = "{name}"
 ASSIGNS = ["doc.ents", "token.ent_iob", "token.ent_type", "doc.spans"]
@@ -74,7 +65,7 @@ COMMON_CONFIG: Dict[str, Any] = {
 MOST_WORDS = 2**15
 
 
-class MaskedLMNER(TrainablePipe):
+class MaskedLMNER(SavedNER):
     """Finds entities with scores of classes for each word, decoded into spans.
 
     A subclass has `initialize`, and `add_label` with what a class of its own wants.
@@ -127,11 +118,6 @@ class MaskedLMNER(TrainablePipe):
         self.cfg, self._configured = dict(other.cfg), dict(other._configured)
 
     @property
-    def layer(self) -> Model:
-        """The layer of the model that reads Docs (model/layer.py)."""
-        return find_layer(self.model)
-
-    @property
     def network(self) -> Any:
         """The masked LM with the rows of the classes (model/network.py).
         RAISES (ValueError): If the component was neither initialised nor loaded."""
@@ -148,9 +134,30 @@ class MaskedLMNER(TrainablePipe):
         return tuple(self.network.labels if self.is_initialized else self._added)
 
     @property
-    def is_initialized(self) -> bool:
-        """Whether there are weights to predict with."""
-        return shim_of(self.layer).network is not None
+    def is_trained(self) -> bool:
+        """Whether its weights were ever updated, also before it was loaded; else they
+        are those of the backbone."""
+        # An exported model does not count them.
+        return self.is_initialized and getattr(self.network, "n_updates", 1) > 0
+
+    @property
+    def learn_rate(self) -> float:
+        """The learning rate of the first step that suits the backbone."""
+        if not self.is_initialized:
+            return suitable_learn_rate(self.backbone)
+        # An exported model has none.
+        return getattr(self.network, "learn_rate", PAPER_LEARN_RATE)
+
+    @property
+    def start_pull(self) -> float:
+        """How strongly a training holds weights near to where they began, as of
+        `spacy-entlm.Adam.v1`."""
+        return 0.0
+
+    @property
+    def reads_names(self) -> bool:
+        """Whether classes may start from their names."""
+        return False
 
     @property
     def threshold(self) -> float:
@@ -278,8 +285,11 @@ class MaskedLMNER(TrainablePipe):
     def finish_update(self, sgd: Optimizer) -> None:
         """Update the parameters with the gradients that have added up."""
         if not self._is_updated:
-            warn_of_rate(self.name, sgd, self.backbone)
+            warn_of_rate(self.name, sgd, self.learn_rate)
         self._is_updated = True
+        optimizer: Any = sgd
+        if getattr(optimizer, "start_pull", 0.0) is None:  # of `spacy-entlm.Adam.v1`
+            optimizer.start_pull = self.start_pull
         super().finish_update(sgd)
 
     def get_loss(
@@ -317,92 +327,5 @@ class MaskedLMNER(TrainablePipe):
         self.new_labels.clear()
         if nlp is not None:
             add_requirement(nlp)
-            suit_optimizer(nlp, self.backbone)
+            suit_optimizer(nlp, self.learn_rate)
             warn_of_language(self.name, self.backbone, nlp.lang or "xx")
-
-    def _note_labels(self) -> None:
-        for label in self.labels:
-            self.vocab.strings.add(label)
-
-    def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
-        """Save to a folder. The new files take the place of those of an earlier save
-        together, when all are complete; excluded parts and other files stay.
-
-        exclude (Iterable[str]): Parts to leave out: "cfg", "decoder", "calibration",
-            "model", "added_labels".
-        """
-        with write_folder(Path(path), keep=list(exclude)) as folder:
-            self._write_parts(folder, exclude)
-
-    def _write_parts(self, folder: Path, exclude: Iterable[str]) -> None:
-        serialize: Dict[str, Callable[[Path], Any]] = {
-            SETTINGS: self._write_settings,
-            "model": shim_of(self.layer).to_disk,
-            "decoder": lambda p: p.write_bytes(self.decoder.to_bytes()),
-            "calibration": lambda p: p.write_bytes(self.calibration.to_bytes()),
-        }
-        if not self.is_initialized:  # else the classes are with the model
-            serialize[ADDED_LABELS] = lambda p: srsly.write_json(p, self._added)
-        util.to_disk(folder, serialize, exclude)
-
-    def _write_settings(self, path: Path) -> None:
-        srsly.write_json(path, changed_settings(self._configured, self.cfg))
-
-    def from_disk(
-        self, path: Union[str, Path], *, exclude: Iterable[str] = ()
-    ) -> "MaskedLMNER":
-        """Load from a folder. Settings are those that were saved, unless the config
-        says something else now than it did then."""
-        deserialize: Dict[str, Callable[[Path], Any]] = {
-            SETTINGS: self._load_settings,
-            "decoder": self._load_decoder,
-            "calibration": self._load_calibration,
-            "model": self._load_model,
-            ADDED_LABELS: self._load_added_labels,
-        }
-        read_folder(Path(path), lambda f: util.from_disk(f, deserialize, exclude))
-        self._note_labels()
-        return self
-
-    def _load_settings(self, path: Path) -> None:
-        self.cfg.update(restored_settings(path, self._configured))
-        with located(path):
-            self.threshold = self.cfg["threshold"]
-
-    def _load_decoder(self, path: Path) -> None:
-        with located(path):
-            self.decoder.from_bytes(read_bytes(path))
-
-    def _load_calibration(self, path: Path) -> None:
-        # Earlier versions had none.
-        self.calibration = read_calibration(path) if path.exists() else UNCHANGED
-
-    def _load_model(self, path: Path) -> None:
-        is_empty = not path.is_dir() or not any(path.iterdir())
-        if is_empty and not path.with_name(ADDED_LABELS).exists():
-            raise DataError("the model's files are gone: save it again", path=path)
-        if is_empty:
-            shim_of(self.layer).set_network(None)
-        else:
-            shim_of(self.layer).from_disk(path)
-        self.new_labels.clear()
-
-    def _load_added_labels(self, path: Path) -> None:
-        self._added = read_label_words(path, tags=False) if path.exists() else {}
-
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Serialise to bytes: the files that `to_disk` writes."""
-        return pack_folder(lambda folder: self._write_parts(folder, exclude))
-
-    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "MaskedLMNER":
-        """Load from bytes, as from a folder. Parts that `to_bytes` was to leave out
-        stay as they are."""
-
-        def read(folder: Path) -> "MaskedLMNER":
-            parts = [SETTINGS, "decoder", "calibration"]
-            if not (folder / ADDED_LABELS).exists():  # else there is no model
-                parts.append("model")
-            left_out = [part for part in parts if not (folder / part).exists()]
-            return self.from_disk(folder, exclude=[*exclude, *left_out])
-
-        return unpack_folder(data, read)

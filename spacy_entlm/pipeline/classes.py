@@ -34,7 +34,11 @@ def tell_of_starts(
     """
     read = {label: start.names for label, start in starts.items() if start.names}
     if read:
-        shown = ", ".join(f"{label}: {' | '.join(x)}" for label, x in read.items())
+        texts = {
+            label: [*names, *starts[label].descriptions]
+            for label, names in read.items()
+        }
+        shown = ", ".join(f"{label}: {' | '.join(x)}" for label, x in texts.items())
         logger.info("[%s] Classes start from these names: %s", component, shown)
     for label, names in read.items():
         if names == [read_name(label).text] and not read_name(label).says:

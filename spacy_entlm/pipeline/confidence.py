@@ -21,6 +21,8 @@ def confidence(ent: Span, spans_key: Optional[str] = None) -> Optional[float]:
     spans_key (Optional[str]): The span group in which a component notes its entities;
         None: any that holds confidences.
     RETURNS (Optional[float]): From 0 to 1; None if no component found this span.
+    EXAMPLE:
+        sure = [ent for ent in doc.ents if spacy_entlm.confidence(ent) > 0.8]
     """
     return _confidences(ent.doc, spans_key).get(_place(ent))
 

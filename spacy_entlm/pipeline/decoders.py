@@ -18,15 +18,20 @@ ANY_LANGUAGE = "xx"
 LEAST_SHARE = 0.75
 
 
-def build_io_decoder() -> IODecoder:
-    """Neighbouring words of one class are one entity (`spacy-entlm.io_decoder.v1`)."""
-    return IODecoder()
+def build_io_decoder(span_lines: Optional[bool] = None) -> IODecoder:
+    """Neighbouring words of one class are one entity (`spacy-entlm.io_decoder.v1`).
+
+    span_lines (Optional[bool]): Whether an entity may go over a line break, as
+        addresses do; None: those of the classes that do so in the examples.
+    """
+    return IODecoder(span_lines)
 
 
 def build_viterbi_decoder(
     tau: Optional[float] = None,
     transitions: Optional[Union[str, Path]] = None,
     require: bool = True,
+    span_lines: Optional[bool] = None,
 ) -> ViterbiDecoder:
     """The best sequence of classes of each sentence, by what the model says of each
     word and by how often entities begin, go on and end
@@ -40,13 +45,16 @@ def build_viterbi_decoder(
     require (bool): Whether that text has to be there and to have entities of the
         classes; if not, the training examples serve where it does not, or has less than
         three quarters of as many a word as they have.
+    span_lines (Optional[bool]): As for `build_io_decoder`.
     RAISES (ValueError): If tau is out of range.
     """
     get_docs = None
     if transitions is not None:
         get_docs = partial(read_transitions_text, Path(transitions), require)
     least_share = 0.0 if require else LEAST_SHARE
-    return ViterbiDecoder(tau=tau, get_docs=get_docs, least_share=least_share)
+    return ViterbiDecoder(
+        tau=tau, get_docs=get_docs, least_share=least_share, span_lines=span_lines
+    )
 
 
 def read_transitions_text(

@@ -1,31 +1,21 @@
 """The `entlm_ner` component: Docs in, `doc.ents` out."""
 
-import threading
 from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
-from spacy.errors import Errors
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
-from ..backbones.learn_rate import LABEL_MARGIN, suitable_threshold
-from ..backbones.recommended import reads_names
+from ..backbones.learn_rate import LABEL_MARGIN
 from ..decoding.types import Decoder, LabelScores
 from ..label_words.search_examples import search_in_examples
-from ..label_words.starts import (
-    WORDS,
-    Start,
-    check_start,
-    choose_starts,
-    starts_again,
-)
+from ..label_words.starts import choose_starts
 from ..label_words.words import (
     LabelWordError,
     LabelWords,
-    check_label_words,
     read_label_words,
 )
 from ..model.bias import ScoreBias
@@ -37,9 +27,9 @@ from ..model.layer import (
     shim_of,
 )
 from ..model.types import PieceScores, WordFeatures
-from .base import ASSIGNS, COMMON_CONFIG, MODEL_CONFIG, SCORE_WEIGHTS, MaskedLMNER
-from .calibration import UNCHANGED, Calibration
-from .classes import Labels, label_texts, tell_of_starts
+from .base import ASSIGNS, COMMON_CONFIG, MODEL_CONFIG, SCORE_WEIGHTS
+from .beginning import BeginningNER
+from .classes import Labels, label_texts
 from .examples import (
     count_entities,
     plain_label_words,
@@ -52,8 +42,6 @@ from .requirements import add_requirement
 
 # A name decides alone long before; more would leave the range of float32.
 MAX_LEXICON_WEIGHT = 1e6
-# Of several threads that predict first, one loads the backbone.
-_BEGINNING = threading.RLock()
 
 
 @Language.factory(
@@ -132,7 +120,7 @@ def make_entlm_ner(
     )
 
 
-class EntLMNER(MaskedLMNER):
+class EntLMNER(BeginningNER):
     """Finds entities with a masked LM that predicts label words (EntLM: Ma et al.,
     "Template-free Prompt Tuning for Few-shot NER", NAACL 2022)."""
 
@@ -143,8 +131,6 @@ class EntLMNER(MaskedLMNER):
         name: str = "entlm_ner",
         *,
         decoder: Decoder,
-        labels: Optional[Labels] = None,
-        start: Optional[str] = None,
         label_bias: float = 0.0,
         lexicon_key: Optional[str] = LEXICON_KEY,
         lexicon_weight: float = LEXICON_WEIGHT,
@@ -153,28 +139,16 @@ class EntLMNER(MaskedLMNER):
         """vocab (Vocab): The shared vocabulary. The others are those of
         `make_entlm_ner`."""
         super().__init__(vocab, model, name, decoder=decoder, **settings)
-        check_start(start)
         if not 0.0 <= lexicon_weight <= MAX_LEXICON_WEIGHT:
             problem = f"is 0 to {MAX_LEXICON_WEIGHT:,.0f}, not {lexicon_weight!r}"
             raise ValueError(f"[{name}] lexicon_weight {problem}")
-        self.start = start
         self.cfg.update(
             label_bias=label_bias,
             lexicon_key=lexicon_key,
             lexicon_weight=lexicon_weight,
         )
         self._note_settings()
-        # Of the config: classes wherever a training begins.
-        self._given = label_texts(labels)
-        self._added = dict(self._given)
-        self._note_labels()
         self._rehearsal_model: Optional[Model] = None
-
-    @property
-    def label_data(self) -> LabelWords:
-        """The texts by which each class began, as `initialize` takes them."""
-        known = self.network.label_words if self.is_initialized else self._added
-        return {label: list(words) for label, words in known.items()}
 
     @property
     def label_bias(self) -> float:
@@ -184,57 +158,6 @@ class EntLMNER(MaskedLMNER):
     @label_bias.setter
     def label_bias(self, value: float) -> None:
         self.cfg["label_bias"] = float(value)
-
-    def add_label(self, label: str, words: Optional[List[str]] = None) -> int:
-        """Add a class. On a trained pipeline the scores of the others stay.
-
-        label (str): The class.
-        words (Optional[List[str]]): Label words, or a description. They may be left out
-            where the backbone makes rows from names, and before `initialize`, which
-            then searches them in the examples.
-        RETURNS (int): 1, or 0 if the class is there already.
-        RAISES (LabelWordError): If no word can be used.
-        """
-        if not isinstance(label, str):
-            raise ValueError(Errors.E187)
-        if label in self.labels:
-            return 0
-        new = check_label_words({label: words or []}, tags=False)
-        if self.is_initialized:
-            starts = choose_starts(new, reads_names=self._reads_names, start=self.start)
-            self._add_starts(starts)
-            self.new_labels.add(label)
-        else:
-            self._added.update(new)
-        self._note_labels()
-        return 1
-
-    def begin(self) -> None:
-        """Load the backbone and let classes start from their names, where there are
-        classes and no weights yet.
-        RAISES (ValueError): If there are no classes, or they cannot start without
-            examples."""
-        with _BEGINNING:
-            if not self.is_initialized:
-                self._begin()
-
-    def _begin(self) -> None:
-        if not self._added:
-            super().begin()
-        if self.start == WORDS:
-            raise self._wants_examples(f"start is {WORDS!r}")
-        texts = self._added
-        with self._initializing(None):
-            if not self._reads_names:
-                what = "makes no rows from names of classes"
-                raise self._wants_examples(f"the backbone {self.backbone!r} {what}")
-            self._add_starts(choose_starts(texts, reads_names=True))
-            self.decoder.initialize(lambda: [], self.labels)
-        self.calibration = self._few_shot_calibration(0)
-
-    def _wants_examples(self, reason: str) -> ValueError:
-        advice = "call nlp.initialize() with examples"
-        return ValueError(f"[{self.name}] There are no weights yet: {reason}; {advice}")
 
     def score_docs(self, docs: List[Doc]) -> LabelScores:
         """What the decoder gets to see of some Docs.
@@ -268,7 +191,7 @@ class EntLMNER(MaskedLMNER):
         from ..model.objective import label_cross_entropy  # with PyTorch
 
         targets = word_targets(examples, self.labels, self.name)
-        margin = LABEL_MARGIN if self._reads_names else 0.0
+        margin = LABEL_MARGIN if self.reads_names else 0.0
         return label_cross_entropy(scores, targets, margin)
 
     def rehearse(
@@ -359,60 +282,15 @@ class EntLMNER(MaskedLMNER):
 
             starts = choose_starts(
                 wanted,
-                reads_names=self._reads_names,
+                reads_names=self.reads_names,
                 start=self.start,
                 searched=searched,
                 search=search,
             )
             self._add_starts(starts, None if label_rows is None else Path(label_rows))
             self.decoder.initialize(get_examples, self.labels)
-        fewest = min(counts[label] for label in wanted)
-        self.calibration = self._few_shot_calibration(fewest)
+        self.calibration = self._suitable_calibration(counts)
         self._rehearsal_model = None
-
-    def begin_again(self, label_rows: Optional[Path] = None) -> None:
-        """Load the backbone afresh, and let the classes start as they did.
-        label_rows (Optional[Path]): File of rows from which classes started.
-        RAISES (BackboneError): If the backbone cannot be loaded. (DataError): If the
-            rows cannot."""
-        texts = self.label_data
-        self.model.initialize()
-        starts = starts_again(texts, reads_names=self._reads_names, start=self.start)
-        self._add_starts(starts, label_rows)
-
-    @property
-    def _reads_names(self) -> bool:
-        return getattr(self.network, "name_map", None) is not None
-
-    def _add_starts(
-        self, starts: Dict[str, Start], label_rows: Optional[Path] = None
-    ) -> None:
-        """Give classes their rows, and say how their names were read."""
-        rows = None
-        if label_rows is not None:
-            from ..label_words.prototypes import read_label_rows
-
-            rows = read_label_rows(label_rows, self.network.masked_lm.width)
-        self.network.add_labels(starts, rows)
-        self._note_labels()
-        tell_of_starts(self.name, starts, rows or {})
-
-    def _few_shot_calibration(self, fewest: int) -> Calibration:
-        """fewest (int): Examples of the class that has fewest."""
-        few_shot = getattr(self.decoder, "few_shot_calibration", UNCHANGED)
-        scale, shift, _ = Calibration(*few_shot)
-        least = suitable_threshold(fewest) if self._reads_names else 0.0
-        return Calibration(scale, shift, least)
-
-    def _write_parts(self, folder: Path, exclude: Iterable[str]) -> None:
-        if self._added and not self.is_initialized and "model" not in exclude:
-            self._begin_if_it_can()
-        super()._write_parts(folder, exclude)
-
-    def _begin_if_it_can(self) -> None:
-        """What is saved needs no backbone any more."""
-        if self.start != WORDS and reads_names(self.backbone):
-            self.begin()
 
     def _load_model(self, path: Path) -> None:
         super()._load_model(path)

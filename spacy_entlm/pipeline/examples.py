@@ -3,10 +3,11 @@
 import logging
 from collections import Counter
 from difflib import get_close_matches
-from typing import Iterable, List, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, List, Optional, Sequence, Union
 
 import numpy
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..label_words.search import OUTSIDE
@@ -19,24 +20,35 @@ logger = logging.getLogger("spacy.entlm")
 UNKNOWN_TAGS = (None, "-")
 
 
-def untrained_before(nlp: Language, name: str) -> List[str]:
-    """Components before one that annotate Docs and are not trained themselves, such as
-    a sentencizer; all of them if it is not in the pipeline."""
+def annotating_pipes(
+    nlp: Language, name: str, annotates: Sequence[str] = ()
+) -> List[Any]:
+    """Components before one that annotate Docs while it is trained: those that are
+    named, and those of the config's `training.annotating_components`.
+
+    name (str): Of the component; all of them count if it is not in the pipeline.
+    RAISES (ValueError): If a named one does not stand there.
+    """
     names = nlp.pipe_names
     before = names[: names.index(name)] if name in names else names
-    return [other for other in before if not hasattr(nlp.get_pipe(other), "update")]
+    for other in annotates:
+        if other not in before:
+            raise ValueError(
+                f"annotates names {other!r}, which is no component before {name!r}; "
+                f"these are: {', '.join(before) or 'none'}"
+            )
+    wanted = nlp.config.interpolate()["training"]["annotating_components"]
+    return [nlp.get_pipe(x) for x in before if x in {*wanted, *annotates}]
 
 
-def annotated_before(
-    examples: Iterable[Example], nlp: Optional[Language], name: str
+def annotated_copies(
+    examples: Iterable[Example], pipes: Iterable[Callable[[Doc], Doc]]
 ) -> List[Example]:
-    """Examples whose predicted Docs are new ones, as the components before one that
-    need no training leave them."""
+    """Examples whose predicted Docs are copies, as components leave them."""
     examples = list(examples)
     docs = [eg.predicted.copy() for eg in examples]
-    for other in [] if nlp is None else untrained_before(nlp, name):
-        assert nlp is not None
-        docs = [nlp.get_pipe(other)(doc) for doc in docs]
+    for pipe in pipes:
+        docs = [pipe(doc) for doc in docs]
     return [Example(doc, eg.reference) for doc, eg in zip(docs, examples)]
 
 

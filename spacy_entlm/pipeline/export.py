@@ -1,5 +1,6 @@
 """A trained pipeline as one that predicts on ONNX Runtime."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Dict, Union
 
@@ -15,6 +16,7 @@ from .entlm_ner import EntLMNER
 
 # What a package of such a pipeline needs beside this one.
 REQUIREMENT = "onnxruntime>=1.20"
+NEEDED = ("onnx", "onnxruntime")
 # The whole Doc as one span, by spacy-transformers, which an exported pipeline can do
 # without, and by this package.
 THEIR_SPANS = {"@span_getters": "spacy-transformers.doc_spans.v1"}
@@ -42,11 +44,14 @@ def export(
     RAISES (ValueError): If there is no trained `entlm_ner`, no such format, the folder
         may not be written, or the backbone cannot be exported. (ImportError): If the
         extra `onnx` is not installed.
+    EXAMPLE:
+        fast = spacy_entlm.export(nlp, "fast_model", format="int8")
     """
     folder = Path(path)
     check_output_folder(folder, overwrite=overwrite)
+    check_installed()
     exported = {
-        name: _exported(nlp, pipe, format)
+        name: _exported(nlp, name, pipe, format)
         for name, pipe in nlp.pipeline
         if isinstance(pipe, EntLMNER)
     }
@@ -67,21 +72,32 @@ def export(
     return spacy.load(folder)
 
 
-def _exported(nlp: Language, pipe: EntLMNER, format: str) -> EntLMNER:
+def check_installed() -> None:
+    """RAISES (ImportError): If what an export needs is not installed."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        are = "is" if len(missing) == 1 else "are"
+        raise ImportError(
+            f"An export needs {' and '.join(missing)}, which {are} not installed: "
+            f"pip install 'spacy-entlm[onnx]'"
+        )
+
+
+def _exported(nlp: Language, name: str, pipe: EntLMNER, format: str) -> EntLMNER:
     """The same component with a model for ONNX Runtime."""
-    used = nlp.config["components"][pipe.name]["model"].get("@architectures")
+    used = nlp.config["components"][name]["model"].get("@architectures")
     if used != TRAINABLE:
         problem = f"its model is {used}, and only {TRAINABLE} can be exported"
-        raise ValueError(f"[{pipe.name}] cannot be exported: {problem}")
+        raise ValueError(f"[{name}] cannot be exported: {problem}")
     if not pipe.is_initialized and pipe.labels:
         pipe.begin()
     if not pipe.is_initialized:
-        raise ValueError(f"[{pipe.name}] cannot be exported: it was not trained yet")
+        raise ValueError(f"[{name}] cannot be exported: it was not trained yet")
     from ..model.onnx.export import export_network  # with PyTorch
 
     model = build_onnx_entlm_v1(pipe.layer.attrs["reading"].get_spans)
     shim_of(model).set_network(export_network(pipe.network, format))
-    exported = EntLMNER(nlp.vocab, model, pipe.name, decoder=pipe.decoder)
+    exported = EntLMNER(nlp.vocab, model, name, decoder=pipe.decoder)
     exported.take_settings(pipe)
     exported.calibration = pipe.calibration
     return exported

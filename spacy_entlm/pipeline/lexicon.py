@@ -92,6 +92,8 @@ def add_lexicon(
     RETURNS (KnownNames): The component, whose `add_patterns` takes more.
     RAISES (DataError): If the file cannot be read, or no name is left.
         (TypeError): If the lexicon is something else.
+    EXAMPLE:
+        spacy_entlm.add_lexicon(nlp, {"LOC": ["Bergen", "Lake Como"]})
     """
     if isinstance(lexicon, (str, Path)):
         check_file(Path(lexicon))

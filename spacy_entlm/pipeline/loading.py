@@ -16,10 +16,15 @@ def load_pipeline(name: str, threshold: Optional[float] = None) -> Language:
     RAISES (ValueError): If a threshold is given, and none of its components has one.
     """
     nlp = spacy.load(name)
-    if threshold is not None:
-        pipes = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, MaskedLMNER)]
-        if not pipes:
-            raise ValueError(f"{name} has no component with a threshold")
-        for pipe in pipes:
-            pipe.threshold = threshold
+    if threshold is not None and not set_threshold(nlp, threshold):
+        raise ValueError(f"{name} has no component with a threshold")
     return nlp
+
+
+def set_threshold(nlp: Language, threshold: float) -> bool:
+    """Set the least confidence of entities in all components that have one.
+    RETURNS (bool): Whether there are any."""
+    pipes = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, MaskedLMNER)]
+    for pipe in pipes:
+        pipe.threshold = threshold
+    return bool(pipes)

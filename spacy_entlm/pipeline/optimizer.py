@@ -6,8 +6,6 @@ from typing import Any
 from spacy.language import Language
 from thinc.api import Optimizer
 
-from ..backbones.learn_rate import suitable_learn_rate
-
 logger = logging.getLogger("spacy.entlm")
 
 OURS = "spacy-entlm.Adam.v1"
@@ -17,14 +15,14 @@ TOO_MUCH = 4
 
 
 def suit_optimizer(
-    nlp: Language, backbone: str, part: float = 1.0, *, is_trained: bool = False
+    nlp: Language, learn_rate: float, *, is_trained: bool = False
 ) -> None:
     """Let `nlp.initialize` and `nlp.resume_training` give an optimizer that suits a
     masked LM, in place of spaCy's default, whose rate is far too high for one. One that
     was chosen stays, and so does the default where other components are trained, too.
+    What is changed in the config is logged.
 
-    backbone (str): As the component's setting `name`.
-    part (float): Of the rate that suits it; the rate is constant.
+    learn_rate (float): The rate, which is constant.
     is_trained (bool): Whether to replace one that was made for a whole training, too,
         if its rate was not chosen.
     """
@@ -41,19 +39,27 @@ def suit_optimizer(
     if optimizer not in ({}, default) and not is_ours:
         return
     if all(_is_ours(pipe) for _, pipe in nlp.pipeline if hasattr(pipe, "update")):
-        rate = part * suitable_learn_rate(backbone)
-        nlp.config["training"]["optimizer"] = {"@optimizers": OURS, "learn_rate": rate}
+        suited = {"@optimizers": OURS, "learn_rate": learn_rate}
+        if optimizer != suited:
+            nlp.config["training"]["optimizer"] = suited
+            logger.info(
+                "[training.optimizer] in the pipeline's config is now %s with the "
+                "learning rate %g, which suits the backbone. It is for "
+                "nlp.resume_training, and for nlp.update without an optimizer",
+                OURS,
+                learn_rate,
+            )
 
 
-def warn_of_rate(name: str, optimizer: Any, backbone: str) -> None:
+def warn_of_rate(name: str, optimizer: Any, suited: float) -> None:
     """Warn of an optimizer of Thinc's, spaCy's default for instance, that makes a
     masked LM forget what it knows. For ours a rate was chosen.
 
-    name (str): The component's. backbone (str): As its setting `name`.
+    name (str): The component's. suited (float): The rate that suits it.
     """
     if type(optimizer) is not Optimizer:
         return
-    rate, suited = float(optimizer.learn_rate), suitable_learn_rate(backbone)
+    rate = float(optimizer.learn_rate)
     if rate > TOO_MUCH * suited:
         text = "[%s] The learning rate is %g, where %g suits the backbone, which so "
         text += "forgets what it knows: set [training.optimizer] as configs/entlm.cfg"

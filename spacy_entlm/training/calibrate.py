@@ -7,9 +7,9 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ..pipeline.calibration import Calibration, fit_calibration
-from ..pipeline.examples import aligned_tags, annotated_before
-from .check import FACTORIES, entlm_names
-from .recipe import Annotated, to_example
+from ..pipeline.examples import aligned_tags
+from .check import check_enabled, docs_before, masked_lm_pipes
+from .examples import Annotated, to_examples
 
 
 def calibrate(nlp: Language, examples: Iterable[Annotated]) -> List[Calibration]:
@@ -20,25 +20,27 @@ def calibrate(nlp: Language, examples: Iterable[Annotated]) -> List[Calibration]
         confidence, stays, so that less or more may be found than before.
     RETURNS (List[Calibration]): Of its `entlm_ner` components, and of their peers.
     RAISES (ValueError): If it has none, or there is no example.
+    EXAMPLE:
+        spacy_entlm.calibrate(nlp, held_out)
     """
-    names = entlm_names(nlp, FACTORIES)
-    if not names:
-        raise ValueError(
-            f"There is no component of {', '.join(FACTORIES)} to calibrate"
-        )
-    data = [to_example(nlp, annotated) for annotated in examples]
+    check_enabled(nlp)
+    pipes = masked_lm_pipes(nlp)
+    if not pipes:
+        raise ValueError("There is no entlm_ner, nor a peer of it, to calibrate")
+    data = to_examples(nlp, examples)
     if not data:
         raise ValueError("There is nothing to calibrate with: no examples were given")
-    return [_calibrate(nlp, name, data) for name in names]
+    return [_calibrate(nlp, name, pipe, data) for name, pipe in pipes.items()]
 
 
-def _calibrate(nlp: Language, name: str, examples: List[Example]) -> Calibration:
-    pipe: Any = nlp.get_pipe(name)
+def _calibrate(
+    nlp: Language, name: str, pipe: Any, examples: List[Example]
+) -> Calibration:
     confidences: List[float] = []
     right: List[bool] = []
-    examples = annotated_before(examples, nlp, name)
-    for eg, found in zip(examples, pipe.predict([eg.predicted for eg in examples])):
-        tags = aligned_tags(eg)
+    docs = docs_before(nlp, name, (eg.predicted.copy() for eg in examples))
+    for doc, eg, found in zip(docs, examples, pipe.predict(docs)):
+        tags = aligned_tags(Example(doc, eg.reference))
         for (start, end, label), sure in zip(found.spans.tolist(), found.confidences):
             if None not in tags[start:end]:  # not annotated, or of other words
                 confidences.append(float(sure))

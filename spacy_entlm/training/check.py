@@ -1,46 +1,64 @@
-"""Did a training learn anything? What to say if not."""
+"""The components of a pipeline that are trained here, and whether they learned."""
 
 import logging
 from itertools import islice
-from typing import Any, Collection, Iterable, List, Optional
+from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import registry, resolve_dot_names
 
-from ..pipeline.examples import untrained_before
+from ..pipeline.base import MaskedLMNER
+from ..pipeline.entlm_ner import EntLMNER
 
 logger = logging.getLogger("spacy.entlm")
 
 ENTLM_FACTORY = "entlm_ner"
-# Components on a masked LM that the recipe trains.
-FACTORIES = (ENTLM_FACTORY, "bert_tagger", "nnshot", "structshot")
 # Examples that are looked at: enough to find one entity, if any is found.
 EXAMPLES_CHECKED = 100
 
 
-def entlm_names(
-    nlp: Language, factories: Collection[str] = (ENTLM_FACTORY,)
-) -> List[str]:
-    """Names of the components of some factories that are not disabled."""
-    return [n for n in nlp.pipe_names if nlp.get_pipe_meta(n).factory in factories]
+def masked_lm_pipes(nlp: Language) -> Dict[str, Any]:
+    """The `entlm_ner` components of a pipeline and their peers, by their names in it,
+    without those that are disabled."""
+    pipes = nlp.pipeline
+    return {name: pipe for name, pipe in pipes if isinstance(pipe, MaskedLMNER)}
 
 
-def trained_names(nlp: Language) -> List[str]:
-    """Names of the components that the recipe trains and that have weights already."""
-    pipes: List[Any] = [
-        (name, nlp.get_pipe(name)) for name in entlm_names(nlp, FACTORIES)
-    ]
-    return [name for name, pipe in pipes if pipe.is_initialized]
+def entlm_pipes(nlp: Language) -> Dict[str, Any]:
+    """The `entlm_ner` components of a pipeline, as `masked_lm_pipes`."""
+    pipes = masked_lm_pipes(nlp).items()
+    return {name: pipe for name, pipe in pipes if isinstance(pipe, EntLMNER)}
 
 
-def annotating_names(nlp: Language, name: str) -> List[str]:
-    """Components before one that annotate Docs while it is trained: those that the
-    config names, and those that cannot be trained, such as a sentencizer."""
-    before = nlp.pipe_names[: nlp.pipe_names.index(name)]
-    wanted = nlp.config.interpolate()["training"]["annotating_components"]
-    wanted = {*wanted, *untrained_before(nlp, name)}
-    return [other for other in before if other in wanted]
+def only_entlm(nlp: Language) -> Tuple[str, Any]:
+    """The `entlm_ner` of a pipeline and its name there.
+    RAISES (ValueError): If there is none or another, or one of its peers."""
+    pipes = masked_lm_pipes(nlp)
+    if len(pipes) != 1 or not entlm_pipes(nlp):
+        check_enabled(nlp)
+        found = ", ".join(pipes) or "none"
+        raise ValueError(f"This wants one entlm_ner, and no peer; found {found}")
+    return next(iter(pipes.items()))
+
+
+def check_enabled(nlp: Language) -> None:
+    """RAISES (ValueError): If the only components that could be trained are
+    disabled."""
+    disabled = [name for name, pipe in nlp.components if isinstance(pipe, MaskedLMNER)]
+    if disabled and not masked_lm_pipes(nlp):
+        name = disabled[0]
+        raise ValueError(
+            f"{', '.join(disabled)} of the pipeline is disabled: call "
+            f"nlp.enable_pipe({name!r}) before"
+        )
+
+
+def docs_before(nlp: Language, name: str, docs: Iterable[Doc]) -> List[Doc]:
+    """Docs as a component gets them in prediction: as those before it leave them."""
+    names = nlp.pipe_names
+    return list(nlp.pipe(docs, disable=names[names.index(name) :]))
 
 
 def training_examples(nlp: Language) -> Iterable[Example]:
@@ -52,23 +70,21 @@ def training_examples(nlp: Language) -> Iterable[Example]:
 
 
 def warn_if_nothing_learned(
-    nlp: Language,
     name: str,
+    pipe: Any,
     examples: Iterable[Example],
     learn_rate: Optional[float] = None,
 ) -> None:
     """Warn if a trained component finds no entity in its own examples, though they
     have some.
 
-    examples (Iterable[Example]): Training examples; no more than 100 are looked at.
+    name (str): Of the component in its pipeline. pipe: The component.
+    examples (Iterable[Example]): Training examples, with the annotation that they had
+        in the training; no more than 100 are looked at.
     learn_rate (Optional[float]): That of the first step, for the message.
     """
     with_entities = (eg.predicted for eg in examples if eg.reference.ents)
     docs = list(islice(with_entities, EXAMPLES_CHECKED))
-    # What annotated them in training (sentences, for a span getter) does so here.
-    for other in annotating_names(nlp, name):
-        docs = [nlp.get_pipe(other)(doc) for doc in docs]
-    pipe: Any = nlp.get_pipe(name)
     if not docs or any(len(entities.spans) for entities in pipe.predict(docs)):
         return
     used = "" if learn_rate is None else f" (it was {learn_rate:g})"
@@ -80,13 +96,3 @@ def warn_if_nothing_learned(
         name,
         used,
     )
-
-
-def only_entlm(nlp: Language) -> Any:
-    """The `entlm_ner` of a pipeline.
-    RAISES (ValueError): If there is none or another, or one of its peers."""
-    names = entlm_names(nlp, FACTORIES)
-    if len(names) != 1 or names != entlm_names(nlp):
-        found = ", ".join(names) or "none"
-        raise ValueError(f"This wants one entlm_ner, and no peer; found {found}")
-    return nlp.get_pipe(names[0])

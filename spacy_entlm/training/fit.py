@@ -9,10 +9,9 @@ from spacy.training import Example
 from spacy.util import minibatch
 from tqdm import tqdm
 
-from ..backbones.learn_rate import suitable_learn_rate, suitable_start_pull
-from .check import annotating_names
 from .optimizer import build_adam
 from .schedule import MAX_UPDATES, MIN_PASSES, MIN_UPDATES, StepsToZero
+from .seeds import seeded
 
 EPOCHS = 20
 
@@ -22,9 +21,9 @@ Callback = Callable[[int, Dict[str, float]], None]
 class FitSettings(NamedTuple):
     """epochs (int): Passes over the examples. batch_size (int): Examples of a step.
     learn_rate (float): Of the first step; it falls linearly to zero. seed (int): Of the
-    order of the examples. start_pull (float): Of `spacy-entlm.Adam.v1`. callback
-    (Optional[Callable]): Called after each epoch with its number, from 1, and the mean
-    loss of each component."""
+    order of the examples and of dropout. start_pull (float): Of `spacy-entlm.Adam.v1`.
+    callback (Optional[Callable]): Called after each epoch with its number, from 1, and
+    the mean loss of each component."""
 
     epochs: int
     batch_size: int
@@ -36,7 +35,7 @@ class FitSettings(NamedTuple):
 
 def few_shot_settings(
     n_examples: int,
-    backbone: str,
+    pipe: Any,
     *,
     epochs: Optional[int] = None,
     batch_size: int = 4,
@@ -49,7 +48,8 @@ def few_shot_settings(
 
     n_examples (int): For the epochs: 20, more where these make fewer than 60 updates,
         fewer, but at least 5, where they make more than 240.
-    backbone (str): For the learning rate and `start_pull`, which suit it.
+    pipe (MaskedLMNER): The component, for the learning rate and `start_pull` that
+        suit it.
     going_on (bool): Whether a trained component goes on: then epochs are at most 20,
         and the learning rate is half of that.
     """
@@ -59,16 +59,24 @@ def few_shot_settings(
         epochs = min(EPOCHS, max(MIN_PASSES, round(MAX_UPDATES / n_batches)))
         epochs = max(epochs, enough)
     if learn_rate is None:
-        learn_rate = suitable_learn_rate(backbone) * (0.5 if going_on else 1.0)
-    start_pull = suitable_start_pull(backbone)
-    return FitSettings(epochs, batch_size, learn_rate, seed, start_pull, callback)
+        learn_rate = pipe.learn_rate * (0.5 if going_on else 1.0)
+    return FitSettings(epochs, batch_size, learn_rate, seed, pipe.start_pull, callback)
 
 
 def fit(
     nlp: Language, names: List[str], examples: List[Example], settings: FitSettings
 ) -> Dict[str, List[float]]:
-    """Train some components of a pipeline, which have weights; all else is left alone.
+    """Train some components of a pipeline, which have weights; all else is left alone,
+    the caller's random numbers, too.
     RETURNS (Dict[str, List[float]]): The mean loss of each epoch, per component."""
+    with seeded(settings.seed):
+        return _fit(nlp, names, examples, settings)
+
+
+def _fit(
+    nlp: Language, names: List[str], examples: List[Example], settings: FitSettings
+) -> Dict[str, List[float]]:
+    pipes: Dict[str, Any] = {name: nlp.get_pipe(name) for name in names}
     data = list(examples)
     order = random.Random(settings.seed)
     n_batches = math.ceil(len(data) / settings.batch_size)
@@ -78,7 +86,6 @@ def fit(
     update: Dict[str, Any] = {
         "sgd": optimizer,
         "exclude": [name for name in nlp.pipe_names if name not in names],
-        "annotates": annotating_names(nlp, names[-1]),
     }
     history: Dict[str, List[float]] = {name: [] for name in names}
     with tqdm(total=n_steps, unit="step") as progress:
@@ -89,7 +96,8 @@ def fit(
                 nlp.update(batch, losses=losses, **update)
                 optimizer.step_schedules()
                 progress.update()
-            means = {name: losses[name] / n_batches for name in names}
+            # A component that another pipeline has, too, may be called otherwise.
+            means = {x: losses[pipe.name] / n_batches for x, pipe in pipes.items()}
             for name, mean in means.items():
                 history[name].append(mean)
             progress.set_postfix(epoch=epoch, loss=f"{means[names[0]]:.3f}")

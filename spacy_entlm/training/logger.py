@@ -13,6 +13,7 @@ from spacy.language import Language
 from spacy.training import Example
 from spacy.training.loggers import console_logger_v3
 
+from ..pipeline.examples import annotated_copies, annotating_pipes
 from ..pipeline.lexicon import find_lexicon
 from . import check
 
@@ -65,11 +66,13 @@ def build_training_logger(
 def _last_look(nlp: Language, scores: Dict[str, Any], stdout: Optional[IO]) -> None:
     training = nlp.config.interpolate()["training"]
     is_stream = training["max_epochs"] < 0  # it may have no end
-    for name in check.entlm_names(nlp):
+    for name, pipe in check.entlm_pipes(nlp).items():
         if name in training["frozen_components"]:
             continue
-        examples = islice(check.training_examples(nlp), check.EXAMPLES_CHECKED)
-        check.warn_if_nothing_learned(nlp, name, examples)
+        corpus = check.training_examples(nlp)
+        examples: Iterable[Example] = islice(corpus, check.EXAMPLES_CHECKED)
+        examples = annotated_copies(examples, annotating_pipes(nlp, name))
+        check.warn_if_nothing_learned(name, pipe, examples)
         if stdout is not None and not is_stream:
             # Scores of the training examples say nothing about what is to be done.
             types = None if measures_itself(nlp) else scores.get("ents_per_type")
@@ -118,7 +121,8 @@ def summary_lines(
     if counts[rarest] < FEW:
         advice = f"more examples of {rarest}, which has {counts[rarest]}"
     elif scores is None:
-        advice = "a dev part, or `crossval`, to see which class is found least"
+        advice = "measure each class, with `evaluate` on a test part or with `crossval`"
+        return [*lines, f"Next: {advice}"]
     else:
         advice = f"more examples or names of {weakest}, or other label words: its F1 "
         advice += f"is {f1s[weakest]:.1f}"

@@ -18,19 +18,26 @@ class FusedAdam(Optimizer):
     L2, averages, clipping of single parameters, or arrays that PyTorch cannot share, it
     is Thinc's own."""
 
-    # The share of the way back to their first values that weights go before a step, for
-    # each unit of the learning rate; and these values.
-    pull: float
+    # As of `build_adam`; None: the component that is trained says it. What it is
+    # multiplied with; and the first values of weights.
+    start_pull: Optional[float]
+    pull_scale: float
     starts: Dict[Key, FloatsXd]
-    __slots__ = ["pull", "starts"]
+    __slots__ = ["pull_scale", "start_pull", "starts"]
 
-    def __init__(self, learn_rate: Any, start_pull: float, **settings: Any):
+    def __init__(self, learn_rate: Any, start_pull: Optional[float], **settings: Any):
         super().__init__(learn_rate=learn_rate, **settings)
-        self.starts = {}
+        self.start_pull, self.starts = start_pull, {}
         # Of a schedule that says how long the training is.
         n_steps = getattr(learn_rate, "n_steps", 1)
         is_known = n_steps > 1 and self.learn_rate > 0
-        self.pull = start_pull / (n_steps * self.learn_rate) if is_known else 0.0
+        self.pull_scale = 1.0 / (n_steps * self.learn_rate) if is_known else 0.0
+
+    @property
+    def pull(self) -> float:
+        """The share of the way back to their first values that weights go before a
+        step, for each unit of the learning rate."""
+        return (self.start_pull or 0.0) * self.pull_scale
 
     def __call__(
         self, key: Key, weights: FloatsXd, gradient: FloatsXd, *, lr_scale: float = 1.0
@@ -51,11 +58,11 @@ class FusedAdam(Optimizer):
         """
         stepped: Dict[Key, FloatsXd] = {}
         fused: Dict[int, List[Key]] = defaultdict(list)
+        share = min(1.0, self.pull * float(self.learn_rate))
         for key, (weights, gradient) in arrays.items():
-            if self.pull:
+            if share:
                 if key not in self.starts:
                     self.starts[key] = weights.copy()
-                share = min(1.0, self.pull * float(self.learn_rate))
                 _draw_back(weights, self.starts[key], share)
             is_plain = not self.L2 and not self.grad_clip and self.averages is None
             if is_plain and _can_share(weights, gradient):
@@ -142,12 +149,13 @@ def build_adam(
         began, so that what the backbone knows is kept (L2-SP: Li et al., 2018;
         decoupled from the gradient, as in AdamW): before the first of n steps they go
         start_pull / n of the way back, later less, as the learning rate falls. 0: not
-        at all; None: what suits the backbone. The schedule of the learning rate has to
-        be `spacy-entlm.decay_to_zero.v1`, which knows n.
+        at all; None: what suits the backbone, which a component knows of its own once
+        it was saved. The schedule of the learning rate has to be
+        `spacy-entlm.decay_to_zero.v1`, which knows n.
     backbone (Optional[str]): The masked LM, as the component's setting `name`.
     """
     settings = {**locals()}
     del settings["backbone"]
     if start_pull is None:
-        settings["start_pull"] = suitable_start_pull(backbone)
+        settings["start_pull"] = suitable_start_pull(backbone) or None
     return FusedAdam(**settings)

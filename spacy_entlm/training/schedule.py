@@ -3,8 +3,9 @@
 import math
 from itertools import count
 from pathlib import Path
-from typing import Iterator, Optional, Union
+from typing import Any, Callable, Iterable, Iterator, Optional, Union
 
+import spacy
 from spacy.tokens import DocBin
 
 from ..backbones.learn_rate import PAPER_LEARN_RATE, suitable_learn_rate
@@ -17,13 +18,15 @@ MAX_UPDATES, MIN_PASSES = 240, 5
 GENTLE_RATE = 0.25
 # A number, or the name of one: "${training.max_steps}".
 Setting = Union[int, str]
+# A reader of a corpus.
+Reader = Callable[[Any], Iterable[Any]]
 
 
 def decay_to_zero(
     initial_rate: Optional[float],
     epochs: Setting,
     batch_size: Setting,
-    examples: Optional[str] = None,
+    examples: Optional[Union[str, Reader]] = None,
     backbone: Optional[str] = None,
     max_steps: Setting = 0,
     min_updates: Setting = 0,
@@ -35,8 +38,10 @@ def decay_to_zero(
     initial_rate (Optional[float]): Of the first step; None: what suits the backbone.
     epochs (int): As `training.max_epochs`: 0 or -1 leave the end to `max_steps`.
     batch_size (int): Sentences of a step.
-    examples (Optional[str]): The training data (.spacy), for the number of steps. If
-        it is not there (but the trained pipeline is), the rate is constant.
+    examples (Optional): What reads the training data, "${corpora.train}", so that as
+        many steps are counted as it gives examples; or a file or folder (.spacy), of
+        which all count. If the data are not there (but the trained pipeline is), the
+        rate is constant.
     backbone (Optional[str]): The masked LM, wanted if `initial_rate` is None.
     max_steps (int): Most steps of the training; 0: as many as the passes need.
     min_updates, max_updates (int): As those of `spacy-entlm.Batcher.v1`.
@@ -61,16 +66,28 @@ def decay_to_zero(
         initial_rate = suitable_learn_rate(backbone)
     if epochs <= 0:
         return StepsToZero(initial_rate, max_steps)
-    if not examples or not (path := Path(examples)).exists():
+    n_docs = _count_examples(examples)
+    if n_docs is None:
         return StepsToZero(initial_rate, 1)
-    files = [path] if path.is_file() else path.rglob("*.spacy")
-    n_docs = sum(len(DocBin().from_disk(file)) for file in files)
     repeats = n_repeats(n_docs, epochs, batch_size, min_updates)
     n_batches = math.ceil(n_docs * repeats / batch_size)
     n_steps = epochs * min(n_batches, most_batches(n_batches, epochs, max_updates))
     if max_steps > 0:
         n_steps = min(n_steps, max_steps)
     return StepsToZero(initial_rate, n_steps)
+
+
+def _count_examples(examples: Optional[Union[str, Reader]]) -> Optional[int]:
+    """How many there are; None if the data are not there."""
+    if callable(examples):
+        try:
+            return sum(1 for _ in examples(spacy.blank("xx")))
+        except FileNotFoundError:
+            return None
+    if not examples or not (path := Path(examples)).exists():
+        return None
+    files = [path] if path.is_file() else path.rglob("*.spacy")
+    return sum(len(DocBin().from_disk(file)) for file in files)
 
 
 def n_repeats(n_examples: int, epochs: int, batch_size: int, min_updates: int) -> int:

@@ -8,12 +8,13 @@ from typing import Any, Dict, List, Optional
 import torch
 from spacy.language import Language
 from spacy.training import Example
-from thinc.api import fix_random_seed
 
 from ..model.layer import shim_of
+from ..pipeline.examples import annotated_copies, annotating_pipes
 from .adaptation import adapt_network
 from .check import only_entlm
 from .fit import FitSettings, few_shot_settings, fit
+from .seeds import seeded
 from .weights import mix
 
 
@@ -30,6 +31,7 @@ def average_trained(
     """Train a pipeline that was trained on examples several times in all, and let its
     weights be the mean. If that fails, or is interrupted, it is what it was.
 
+    examples (List[Example]): The examples, which stay as they are.
     trainings (int): How many, with the one that it had; with texts all are new.
     texts (Optional[List[str]]): Plain text that the backbone reads before.
     label_rows (Optional[Path]): File of rows from which classes started in it.
@@ -38,20 +40,19 @@ def average_trained(
     RAISES (BackboneError): If its backbone cannot be loaded. (DataError): If the rows
         cannot.
     """
-    pipe = only_entlm(nlp)
-    settings = few_shot_settings(
-        len(examples), pipe.backbone, learn_rate=learn_rate, seed=seed
-    )
+    name, pipe = only_entlm(nlp)
+    examples = annotated_copies(examples, annotating_pipes(nlp, name))
+    settings = few_shot_settings(len(examples), pipe, learn_rate=learn_rate, seed=seed)
     start = untrained_network(pipe, label_rows)
     network = pipe.network
     before = deepcopy(network)
     try:
         if texts is not None:
-            adapt_network(start, texts, seed)
+            with seeded(seed):
+                adapt_network(start, texts, seed)
             mix(network, start, 0.0)
-            fix_random_seed(seed)
-            fit(nlp, [pipe.name], examples, settings)
-        train_again(nlp, examples, settings, {pipe.name: start}, trainings)
+            fit(nlp, [name], examples, settings)
+        train_again(nlp, examples, settings, {name: start}, trainings)
     except BaseException:
         mix(network, before, 0.0)
         raise
@@ -80,7 +81,6 @@ def train_again(
             for name, network in networks.items():
                 mix(network, starts[name], 0.0)
             again = settings._replace(seed=settings.seed + n, callback=None)
-            fix_random_seed(again.seed)
             fit(nlp, list(starts), examples, again)
             for name, network in networks.items():
                 mix(means[name], network, n / (n + 1))

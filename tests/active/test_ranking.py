@@ -3,6 +3,7 @@
 import numpy
 import pytest
 import spacy
+from spacy.language import Language
 
 import spacy_entlm
 from spacy_entlm.active import rank
@@ -55,6 +56,37 @@ def test_of_texts_that_are_alike_one_is_chosen_first(trained, pool):
     doubled = [*pool, *pool]
     chosen = places(rank(trained, doubled, n=len(pool)))
     assert len({doubled[i] for i in chosen}) == len(pool)
+
+
+class Splitter:
+    """Each text is a sentence. It says that it can be trained."""
+
+    def __call__(self, doc):
+        for token in doc:
+            token.is_sent_start = token.i == 0
+        return doc
+
+    def update(self, examples, **settings):
+        """Learn nothing."""
+
+
+@Language.factory("splitter")
+def make_splitter(nlp, name):
+    return Splitter()
+
+
+def test_components_before_it_run_as_in_prediction(
+    trained, trained_folder, texts, annotated
+):
+    """Those that can be trained, too."""
+    spans = {"@span_getters": "spacy-transformers.sent_spans.v1"}
+    config = {"components.entlm_ner.model.get_spans": spans}
+    nlp = spacy.load(trained_folder, config=config)
+    nlp.add_pipe("splitter", first=True)
+    assert places(rank(nlp, texts)) == places(rank(trained, texts))
+    assert spacy_entlm.calibrate(nlp, annotated) == spacy_entlm.calibrate(
+        trained, annotated
+    )
 
 
 def test_what_is_annotated_already_comes_last(trained, pool):

@@ -9,7 +9,6 @@ import pytest
 from spacy_entlm.backbones.learn_rate import (
     learn_rate_for_width,
     suitable_learn_rate,
-    suitable_threshold,
 )
 
 
@@ -67,9 +66,3 @@ def test_backbone_that_is_gone_gives_the_papers_rate_and_a_warning(caplog):
     caplog.clear()
     assert suitable_learn_rate(None) == suitable_learn_rate("") == 1e-4
     assert not caplog.records
-
-
-@pytest.mark.parametrize("fewest, least", [(0, 0.2), (5, 0.2), (8, 0.3), (100, 0.3)])
-def test_more_examples_make_more_sure(fewest, least):
-    """The least confidence of an entity where classes started from their names."""
-    assert suitable_threshold(fewest) == least

@@ -371,7 +371,7 @@ def test_sentences_are_what_is_read_together(blank, factory, annotated, fit, ent
     spans = {"get_spans": {"@span_getters": "spacy-transformers.sent_spans.v1"}}
     nlp = blank(factory, model=spans)
     nlp.add_pipe("sentencizer", first=True)
-    fit(nlp, epochs=20, label_words=None)
+    fit(nlp, epochs=20, label_words=None, annotates=["sentencizer"])
     text, gold = annotated[0]
     assert entities(nlp(text)) == gold["entities"]
 

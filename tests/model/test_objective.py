@@ -164,3 +164,14 @@ def test_a_loss_asks_the_device_nothing_but_the_loss(loss):
     with Questions() as questions:
         loss(*arguments)
     assert questions.asked == ["_local_scalar_dense"]
+
+
+@pytest.mark.parametrize(
+    "targets, n_lossy",
+    [([NO_ENTITY, 0, NO_ENTITY], 0), ([0, NO_TARGET, 0], 0), ([0, 0, 0], 1)],
+)
+def test_a_piece_of_several_words_is_clear_if_all_say_the_same(targets, n_lossy):
+    found = random_scores(1, 1)
+    found.pieces.last_words = numpy.array([2])
+    _, gradient = label_cross_entropy(found, numpy.array(targets))
+    assert gradient.n_lossy == n_lossy

@@ -8,6 +8,8 @@ import spacy
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc
+from tokenizers import Tokenizer
+from tokenizers.processors import TemplateProcessing
 
 from spacy_entlm.model.batches import iter_batches
 from spacy_entlm.model.windows import Layout, doc_spans, get_windows
@@ -246,3 +248,25 @@ def test_pieces_are_those_of_the_text(tokenizer, words):
     read_text = doc.text[: doc[-1].idx + len(doc[-1])] if len(doc) else ""
     one_call = tokenizer.encode(read_text, add_special_tokens=False).ids
     assert pieces_of(read(doc, tokenizer))[0].tolist() == one_call
+
+
+@pytest.fixture(scope="module")
+def untrimmed(backbone_folder, load_network):
+    """A byte-level tokenizer whose offsets take in the blank before a word."""
+    network = load_network(backbone_folder("roberta"))
+    tokenizer = Tokenizer.from_str(network.tokenizer.backend_tokenizer.to_str())
+    tokenizer.post_processor = TemplateProcessing(single="$A", special_tokens=[])
+    assert tokenizer.encode("in Rome").offsets[1][0] == 2
+    return tokenizer
+
+
+@pytest.mark.parametrize(
+    "text", ["in  Rome", "in \n Rome", "  Rome", "in \u3000 Rome .", "Rome  Rome"]
+)
+def test_a_blank_before_a_word_is_no_part_of_it(untrimmed, text):
+    """Though it is a token of its own: the pieces of the word are the word's alone."""
+    doc = NLP.make_doc(text)
+    windows = read(doc, untrimmed)
+    (number,) = [token.i for token in doc if token.text == "Rome"][-1:]
+    is_own = windows.last_words == number
+    assert is_own.any() and set(windows.first_words[is_own]) == {number}

@@ -19,6 +19,7 @@ from thinc.api import Adam, Config
 import spacy_entlm
 from spacy_entlm.active.ranking import rank
 from spacy_entlm.backbones.errors import BackboneError
+from spacy_entlm.label_words.starts import DESCRIPTION_SHARE
 from spacy_entlm.label_words.words import LabelWordError
 from spacy_entlm.model.layer import network_of
 
@@ -137,7 +138,7 @@ def test_a_class_is_added_to_a_trained_pipeline_by_its_name(
 
 def test_a_description_is_read_as_it_is(naming, blank_nlp):
     """And several are the mean of what each gives."""
-    texts = ["someone who lives in a house", "river or street"]
+    texts = ["someone who lives in a house", "a river or street of a town"]
     nlp = blank_nlp(naming, labels={"A": texts[0], "B": texts})
     nlp("Anna")
     network = nlp.get_pipe(NAME).network
@@ -145,6 +146,25 @@ def test_a_description_is_read_as_it_is(naming, blank_nlp):
     torch.testing.assert_close(network.rows[0].detach(), rows[0][0])
     torch.testing.assert_close(network.biases[0].detach(), rows[0][1])
     torch.testing.assert_close(network.rows[1].detach(), (rows[0][0] + rows[1][0]) / 2)
+
+
+def test_a_description_beside_a_name_counts_less(naming, blank_nlp):
+    """And the row of a saved pipeline stays what it is."""
+    text = "someone who lives in a house"
+    labels = {"PER": text, "C1": ["city", text], "city": []}
+    nlp = blank_nlp(naming, labels=labels)
+    nlp("Anna")
+    pipe = nlp.get_pipe(NAME)
+    described = pipe.network.row_of_name(text)[0]
+    names, shares = ("person", "city", "city"), (DESCRIPTION_SHARE,) * 2 + (0,)
+    for row, name, share in zip(pipe.network.rows, names, shares):
+        expected = (1 - share) * pipe.network.row_of_name(name)[0] + share * described
+        torch.testing.assert_close(row.detach(), expected)
+    texts = {"PER": ["person", text], "C1": ["city", text], "city": ["city"]}
+    assert pipe.label_data == texts
+    before = [row.detach().clone() for row in pipe.network.rows]
+    pipe.begin_again()
+    torch.testing.assert_close([row.detach() for row in pipe.network.rows], before)
 
 
 def test_what_is_saved_needs_no_backbone(named, backbone, texts, expected, tmp_path):
@@ -158,7 +178,7 @@ def test_what_is_saved_needs_no_backbone(named, backbone, texts, expected, tmp_p
     for nlp in (from_disk, from_bytes):
         pipe = nlp.get_pipe(NAME)
         assert pipe.is_initialized
-        assert pipe.threshold == named.get_pipe(NAME).threshold == 0.2
+        assert pipe.threshold == named.get_pipe(NAME).threshold == 0.3
         assert found(nlp, texts) == expected
         assert scores(nlp, texts) == by_hand
         # The map is with it.

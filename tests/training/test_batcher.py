@@ -4,6 +4,7 @@ import itertools
 import math
 import random
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 import spacy
@@ -63,7 +64,8 @@ def test_updates_are_not_too_many(n, expected, tmp_path):
 
 @given(st.integers(1, 5000))
 def test_train_makes_about_as_many_updates(n):
-    epochs = few_shot_settings(n, "entlm-base").epochs
+    suits = SimpleNamespace(learn_rate=1e-4, start_pull=0.0)  # a component
+    epochs = few_shot_settings(n, suits).epochs
     batcher = build_batcher(4, 20, min_updates=60, max_updates=240)
     n_updates = 20 * len(list(batcher(range(n))))
     assert epochs * math.ceil(n / 4) == pytest.approx(n_updates, rel=0.25)

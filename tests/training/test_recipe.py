@@ -116,7 +116,7 @@ def test_examples_without_entities_are_refused(nlp):
 
 @pytest.mark.parametrize("bad", ["Anna", 3, ("Anna",), ("Anna", 3), (3, {})])
 def test_what_is_no_example_is_named(nlp, bad):
-    with pytest.raises(ValueError, match="An example is an Example, an annotated Doc"):
+    with pytest.raises(ValueError, match="Example 1 is no Example, no annotated Doc"):
         spacy_entlm.train(nlp, [bad])
 
 
@@ -224,7 +224,7 @@ def test_a_sentencizer_annotates_for_a_span_getter(bert, blank_nlp, annotated):
     spans = {"@span_getters": "spacy-transformers.sent_spans.v1"}
     nlp = blank_nlp(bert, model={"get_spans": spans})
     nlp.add_pipe("sentencizer", first=True)
-    losses = spacy_entlm.train(nlp, annotated, epochs=1)
+    losses = spacy_entlm.train(nlp, annotated, epochs=1, annotates=["sentencizer"])
     assert losses["entlm_ner"][0] > 0
 
 

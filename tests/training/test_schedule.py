@@ -2,12 +2,13 @@
 
 import json
 import shutil
+import textwrap
 from itertools import islice
 
 import pytest
 import spacy
 from spacy.tokens import DocBin
-from thinc.api import registry
+from thinc.api import Config, registry
 
 from spacy_entlm.training.schedule import StepsToZero, decay_to_zero
 
@@ -71,6 +72,28 @@ def test_data_may_be_a_folder_of_files(examples):
     shutil.copy(examples, examples.parent / "more.spacy")
     rates = first(decay_to_zero(1.0, 1, 4, str(examples.parent)), 5)
     assert rates == pytest.approx([1, 0.8, 0.6, 0.4, 0.2])
+
+
+@pytest.mark.parametrize("limit, n_steps", [(0, 6), (5, 4)])
+def test_what_the_reader_of_a_corpus_gives_counts(examples, limit, n_steps):
+    config = f"""
+    [corpora]
+    [corpora.train]
+    @readers = "spacy.Corpus.v1"
+    path = {json.dumps(str(examples))}
+    gold_preproc = false
+    limit = {limit}
+    [rates]
+    @schedules = "spacy-entlm.decay_to_zero.v1"
+    initial_rate = 1.0
+    epochs = 2
+    batch_size = 4
+    examples = ${{corpora.train}}
+    """
+    filled = Config().from_str(textwrap.dedent(config))
+    assert spacy.util.registry.resolve(filled)["rates"].n_steps == n_steps
+    examples.unlink()
+    assert spacy.util.registry.resolve(filled)["rates"].n_steps == 1
 
 
 @pytest.mark.parametrize("missing", [None, "nowhere/train.spacy"])

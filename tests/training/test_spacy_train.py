@@ -71,7 +71,7 @@ grad_clip = 0.0
 initial_rate = 0.01
 epochs = ${training.max_epochs}
 batch_size = ${training.batcher.size}
-examples = ${paths.train}
+examples = ${corpora.train}
 
 [initialize]
 

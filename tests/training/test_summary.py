@@ -73,6 +73,14 @@ def test_class_with_the_lowest_f1_would_help_most(trained):
     assert lines[-1].endswith("its F1 is 25.0")
 
 
+def test_without_scores_it_is_told_how_to_get_some(trained):
+    labels = trained.get_pipe(NAME).labels
+    text = " ".join("x" for _ in range(2 * len(labels)))
+    marks = ((4 * i, 4 * i + 1, label) for i, label in enumerate(labels))
+    lines = summary_lines(trained, NAME, [example(trained, text, *marks)] * 5)
+    assert lines[-1].startswith("Next: measure each class, with `evaluate`")
+
+
 def test_names_that_are_known_are_counted_and_those_of_no_class_are_none(trained):
     assert not any("nown" in line for line in summary_lines(trained, NAME, []))
     ruler = spacy_entlm.add_lexicon(trained, {"PERSON": ["Ann"], "CITY": ["Lima"]})

@@ -19,7 +19,8 @@ from ...backbones.masked_lm import MaskedLM
 from ...files.errors import DataError
 from ...files.json_lines import read_json
 from ...label_words.rows import Rows
-from ...model.network import LabelNetwork, load_rows, save_rows
+from ...model.files import load_rows, save_rows
+from ...model.network import LabelNetwork
 from ...model.objective import label_cross_entropy
 from ...model.types import PieceScores
 from ..base import MaskedLMNER

@@ -18,7 +18,7 @@ from ...files.errors import DataError
 from ...files.tensors import load_tensors, save_tensors
 from ...model.layer import LabelModel, read_words
 from ...model.types import NO_TARGET
-from ..examples import annotated_before, word_targets
+from ..examples import annotated_copies, annotating_pipes, word_targets
 from .bert_tagger import BertTagger, TaggerNetwork
 
 logger = logging.getLogger("spacy.entlm")
@@ -144,12 +144,13 @@ class NNShot(BertTagger):
         """Take the examples whose words predictions are made from: for a pipeline that
         was loaded and is trained further, or is to have other ones.
 
-        nlp (Optional[Language]): The pipeline: what stands before this component and
-            needs no training, such as a sentencizer, annotates the texts.
+        nlp (Optional[Language]): The pipeline: components before this one that its
+            config's `training.annotating_components` names annotate the texts.
         RAISES (ValueError): If an entity's label is none of the classes, or nothing is
             annotated.
         """
-        examples = annotated_before(examples, nlp, self.name)
+        pipes = [] if nlp is None else annotating_pipes(nlp, self.name)
+        examples = annotated_copies(examples, pipes)
         targets = word_targets(examples, self.labels, self.name)
         if not (targets != NO_TARGET).any():
             raise ValueError(f"[{self.name}] No word of the support set is annotated")
