@@ -25,6 +25,7 @@ ALLOWED = {
     ("evaluation/compare/workers.py", "the number of threads"),
     ("evaluation/compare/workers.py", "a variable of the environment"),
     ("cli/serve.py", "a variable of the environment"),
+    ("workbench/worker.py", "the number of threads"),
 }
 
 

@@ -55,7 +55,17 @@ def flag(name: str, help: str) -> Any:
 CONFIG = arg("CONFIG", "Training config; settings are replaced as by `spacy train`")
 _FORMATS = ", ".join(formats.FORMATS)
 FORMAT = opt("auto", f"Of the input: auto (by its name and content), {_FORMATS}")
-OUT = arg("OUT", "File to write, .spacy or .jsonl; of a folder the new folder")
+COLUMNS = opt(
+    None,
+    "Columns of the word and the tag, eg 2,4, or names of a header row; else their "
+    "content tells",
+)
+LABELS = opt(
+    None,
+    "Names of tags or classes that IN gives as numbers, from 0, eg O,B-PER,I-PER; else "
+    "label.json or the like beside it",
+)
+OUT = arg("OUT", "File to write, eg .spacy or .jsonl; of a folder the new folder")
 LANG = opt("en", "Language whose tokenizer splits texts into words")
 GPU_ID = opt(-1, "GPU, or -1 for the CPU")
 OVERWRITE = flag("--overwrite", "Replace the output if it exists")

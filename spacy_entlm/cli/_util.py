@@ -17,6 +17,7 @@ from ..corpus.readers import read_docs
 from ..corpus.report import CorpusReport
 from ..files.errors import DataError
 from ..files.file import check_output
+from ..files.progress import bar_place
 from ..lexicon.entries import Entry, LexiconReport
 from ..lexicon.labels import read_label_map
 from ..lexicon.readers import read_lexicon
@@ -25,6 +26,8 @@ from ..scale.engines import Engine
 from ..scale.worker import Reader
 
 logger = logging.getLogger(__name__)
+# Exit status of a program that was stopped by the keyboard.
+INTERRUPTED = 130
 
 
 def echo(*lines: str) -> None:
@@ -71,8 +74,8 @@ def check_outputs(
 
 def progress_bar(items: Iterable[Any], unit: str = "doc") -> Iterable[Any]:
     """Give the items, with a progress bar on a terminal if that takes long."""
-    # disable=None: no bar where stderr is not a terminal. Shorter work needs none.
-    return tqdm(items, unit=unit, leave=False, disable=None, delay=1.0)
+    # Shorter work needs none.
+    return tqdm(items, unit=unit, leave=False, delay=1.0, **bar_place())
 
 
 def blank_pipeline(lang: str) -> Language:
@@ -89,16 +92,19 @@ def apply_on(engine: Engine, reader: Reader, in_: str, out: str, **how: Any) -> 
     `apply_sharded`."""
 
     def bar(outcomes: Iterable[Any], total: int) -> Iterable[Any]:
-        return tqdm(outcomes, total=total, unit="shard", disable=None)
+        return tqdm(outcomes, total=total, unit="shard", **bar_place())
 
     counts = apply_sharded(reader, in_, out, engine=engine, progress=bar, **how)
     echo(", ".join(f"{counts[key]:,} {key}" for key in counts), f"Wrote {out}")
 
 
-def load_docs(path: Path, lang: str, format: str) -> Tuple[List[Doc], CorpusReport]:
-    """Read annotated text, with a progress bar."""
+def load_docs(
+    path: Path, lang: str, format: str, **how: Any
+) -> Tuple[List[Doc], CorpusReport]:
+    """Read annotated text, with a progress bar. how (Any): Other arguments of
+    `read_docs`."""
     nlp = blank_pipeline(lang)
-    return read_docs(path, nlp, format=format, progress=progress_bar)
+    return read_docs(path, nlp, format=format, progress=progress_bar, **how)
 
 
 def load_lexicon(

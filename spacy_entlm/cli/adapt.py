@@ -60,7 +60,10 @@ def adapt_cli(
     if recipe == EXAMPLES:
         if pipeline.resolve() != out.resolve():
             raise DataError(f"with --recipe {recipe} OUT is PIPELINE")
-        echo(f"{pipeline} stays what its examples made of it (--recipe {FULL}: text)")
+        echo(
+            f"{pipeline} is done: it learned from its examples alone. With --recipe "
+            f"{FULL} it learns from the text, too"
+        )
         return
     check_output_folder(out, source=pipeline, overwrite=overwrite)
     if not (pipeline / "config.cfg").is_file():

@@ -133,7 +133,8 @@ def annotate_cli(
         rows = {"all": scores["bio"], **scores["bio"]["per_type"]}
         words = score_words(examples)
         rows.update({f"{k}, words": v.to_dict() for k, v in words.items()})
-        echo(f"Against {scores['n_entities']:,} gold entities, in percent:")
+        marked_before = f"{scores['n_entities']:,} entities that were marked before"
+        echo(f"Names of the lexicon beside the {marked_before}, in percent:")
         echo(*util.score_table(rows))
     echo(f"Wrote {output}")
 
@@ -204,8 +205,8 @@ def _read_stop_words(value: Optional[str], nlp: Language) -> Set[str]:
 def _describe(matcher: LexiconMatcher) -> List[str]:
     lines = [f"{len(matcher):,} names to match"]
     if n := matcher.n_excluded:
-        lines.append(f"{n:,} entries that are stop words or too short: left out")
+        lines.append(f"Entries left out as stop words or as too short: {n:,}")
     if n := len(matcher.ambiguous_names):
-        several = "are under several labels of equal weight: they get no label"
-        lines.append(f"{n:,} names {several}")
+        several = "Names that get no label, as several labels have equal weight"
+        lines.append(f"{several}: {n:,}")
     return lines

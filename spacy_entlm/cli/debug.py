@@ -7,15 +7,19 @@ from typing import Any, List
 import typer
 from spacy.cli._util import parse_config_overrides, show_validation_error
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.util import load_config, registry
 
-from ..backbones.learn_rate import suitable_learn_rate
+from ..corpus.docs import unread_spans
+from ..corpus.report import UNREAD_SPANS
+from ..decoding.lines import broken_entities
 from ..files.errors import DataError
 from ..files.text import check_file
 from ..model.reading import read_windows
-from ..training.check import ENTLM_FACTORY, entlm_names, training_examples
+from ..pipeline.examples import annotated_copies, annotating_pipes
+from ..training.check import ENTLM_FACTORY, entlm_pipes, training_examples
 from ._options import CONFIG, command
 from ._util import echo
 
@@ -41,7 +45,7 @@ def debug_cli(ctx: typer.Context, config_path: Path = CONFIG) -> None:
             paths["dev"] = paths.get("train")
         nlp = init_nlp(config)
     examples = list(training_examples(nlp))
-    names = entlm_names(nlp)
+    names = entlm_pipes(nlp)
     if not names:
         raise DataError(f"has no {ENTLM_FACTORY} component", path=config_path)
     for name in names:
@@ -52,6 +56,7 @@ def describe(nlp: Language, name: str, examples: List[Example]) -> List[str]:
     """What a component of an initialised pipeline would learn from examples, in lines
     for people."""
     pipe: Any = nlp.get_pipe(name)
+    examples = annotated_copies(examples, annotating_pipes(nlp, name))
     entities: Counter[str] = Counter()
     misaligned: Counter[str] = Counter()
     for eg in examples:
@@ -69,6 +74,7 @@ def describe(nlp: Language, name: str, examples: List[Example]) -> List[str]:
             lines.append(f"    misaligned with the tokens: {misaligned[label]}")
     if unknown := sorted(set(entities) - set(pipe.labels)):
         lines.append(f"  Labels of the examples that are no class: {unknown}")
+    lines += _unread_lines(pipe, [eg.reference for eg in examples])
     docs = [eg.predicted for eg in examples]
     windows = read_windows(docs, pipe.network.pieces, pipe.layer.attrs["reading"])
     longest = int(windows.sizes.max(initial=0))
@@ -82,6 +88,19 @@ def describe(nlp: Language, name: str, examples: List[Example]) -> List[str]:
     ]
 
 
+def _unread_lines(pipe: Any, docs: List[Doc]) -> List[str]:
+    """Marks of the examples that cannot be learned, or not as they are."""
+    lines = []
+    if unread := [spans[0] for doc in docs if (spans := unread_spans(doc))]:
+        lines.append(f"  {UNREAD_SPANS}: {len(unread)}, eg {unread[0]}")
+    over = getattr(pipe.decoder, "lines", None)
+    allowed = [x for i, x in enumerate(pipe.labels) if over is None or over.allows(i)]
+    if broken := broken_entities(docs, allowed):
+        told = "Entities over a line break, which can never be found whole"
+        lines.append(f"  {told}: {len(broken)}, eg {broken[0]}")
+    return lines
+
+
 def _with_pieces(pipe: Any, word: str) -> str:
     pieces = pipe.network.word_pieces(word)
     shown = f"{word} [{' '.join(pieces) or 'not in the vocabulary'}]"
@@ -92,7 +111,7 @@ def _learn_rate_lines(nlp: Language, pipe: Any) -> List[str]:
     training = nlp.config.interpolate()["training"]
     optimizer = registry.resolve({"optimizer": training["optimizer"]})["optimizer"]
     rate = optimizer.learn_rate
-    suits = suitable_learn_rate(pipe.backbone)
+    suits = pipe.learn_rate
     lines = [f"  Learning rate: {rate:g}; suits the backbone: {suits:g}"]
     if not suits / FAR_OFF <= rate <= suits * FAR_OFF:
         lines.append("    far off: see configs/entlm.cfg for the schedule that fits")

@@ -1,4 +1,4 @@
-"""The command `evaluate`: F1 of a pipeline, for IO gold and for BIO gold."""
+"""The command `evaluate`: F1 of a pipeline on annotated text."""
 
 import time
 from dataclasses import asdict
@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Optional
 
 import spacy
 from spacy.cli._util import setup_gpu
+from spacy.language import Language
 from spacy.training import Example
 
 from ..corpus.docs import unannotated
@@ -34,9 +35,9 @@ def evaluate_cli(
 ) -> None:
     """Measure precision, recall and F1 of entities.
 
-    IO gold: neighbouring entities of one class are one, as the paper counts them. BIO
-    gold: entities as they are annotated. `report reliability` draws how far confidences
-    can be trusted, from OUT.
+    Entities count as they are annotated; OUT also has what comes out where neighbouring
+    entities of one class are one ("io"), as the paper counts them. `report reliability`
+    draws how far confidences can be trusted, from OUT.
 
     \b
     Example:
@@ -52,15 +53,15 @@ def evaluate_cli(
         echo(f"{data} has no test part: F1 is not measured")
     else:
         setup_gpu(gpu_id, silent=True)
-        figures = _measure(pipeline, test, format)
-        echo(*_lines(figures))
+        nlp = spacy.load(pipeline)
+        figures = _measure(nlp, test, format)
+        echo(*_lines(figures), *_hints(nlp, figures))
     if out is not None:
         replace_file(out, dump_json(figures), overwrite=overwrite)
         echo(f"Wrote {out}")
 
 
-def _measure(pipeline: Path, test: Path, format: str) -> Dict[str, Any]:
-    nlp = spacy.load(pipeline)
+def _measure(nlp: Language, test: Path, format: str) -> Dict[str, Any]:
     gold, _ = read_docs(test, nlp, format=format)
     start = time.perf_counter()
     docs = nlp.pipe(unannotated(doc) for doc in gold)
@@ -75,14 +76,29 @@ def _measure(pipeline: Path, test: Path, format: str) -> Dict[str, Any]:
 
 
 def _lines(figures: Dict[str, Any]) -> List[str]:
-    rows, totals = {}, []
-    for way, gold in (("io", "IO gold"), ("bio", "BIO gold")):
-        for label, row in {"all": figures[way], **figures[way]["per_type"]}.items():
-            rows[f"{label}, {gold}"] = row
-        totals.append(f"{100 * figures[way]['f']:.2f} ({gold})")
-    summary = f"F1 {', '.join(totals)} on {figures['sentences']} sentences"
-    speed = f"{figures['words_per_second']:,} words per second"
-    lines = score_table(rows)
+    bio, io = figures["bio"], figures["io"]
+    lines = score_table({"all": bio, **bio["per_type"]})
     if (error := figures["confidence"]["error"]) is not None:
-        lines.append(f"Confidences miss what is right by {error:.2f} in the mean")
-    return [*lines, f"{summary}, {speed}"]
+        lines.append(f"Confidences are off by {error:.2f} on average")
+    summary = f"F1 {100 * bio['f']:.2f} on {figures['sentences']} sentences"
+    lines.append(f"{summary}, {figures['words_per_second']:,} words per second")
+    if io["f"] != bio["f"]:
+        merged = "where neighbouring entities of one class count as one (IO gold)"
+        lines.append(f"F1 {100 * io['f']:.2f} {merged}")
+    return lines
+
+
+def _hints(nlp: Language, figures: Dict[str, Any]) -> List[str]:
+    """What explains an F1 of 0: classes of the text that the pipeline does not have,
+    as it calls them otherwise."""
+    known = {label for labels in nlp.pipe_labels.values() for label in labels}
+    per_type = figures["bio"]["per_type"]
+    lacking = sorted(set(per_type) - known)
+    if not lacking:
+        return []
+    own = ", ".join(sorted(known)) or "none"
+    return [
+        f"The pipeline has no class {', '.join(lacking)}, so that it finds none of "
+        f"these entities. It has: {own}. Where only the names differ, rename the "
+        f"classes of one of the two"
+    ]

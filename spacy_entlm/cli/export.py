@@ -27,8 +27,9 @@ def export_cli(
     """
     source = Path(pipeline)
     check_output_folder(out, source=source, overwrite=overwrite)
-    from ..pipeline.export import export  # torch takes seconds
+    from ..pipeline.export import check_installed, export  # torch takes seconds
 
+    check_installed()
     exported = export(spacy.load(pipeline), out, format=format, overwrite=overwrite)
     size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
     echo(f"{', '.join(exported.pipe_names)}: {size / 1e6:,.0f} MB", f"Wrote {out}")

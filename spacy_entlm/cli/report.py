@@ -3,11 +3,15 @@
 from pathlib import Path
 from typing import Optional
 
+import spacy
+
 from ..backbones.names import ENTLM_BASE
+from ..files.errors import DataError
 from ..files.file import check_output, replace_file
 from ._options import arg, command, entlm_cli, flag, group, opt
 from ._util import check_outputs, echo
 
+_WORDS = 'Label words, {"PER": [...]} in a .json file, or the folder of a pipeline'
 _HELP = "Results as pages that a browser opens from disk."
 report_cli = group("report", _HELP, entlm_cli)
 
@@ -15,7 +19,7 @@ report_cli = group("report", _HELP, entlm_cli)
 @command("label-words", report_cli)
 def label_words_cli(
     output_path: Path = arg("OUT.html", "Page to write"),
-    words_path: Path = opt(..., 'Label words: {"PER": [...]}', "--words"),
+    words_path: Path = opt(..., _WORDS, "--words"),
     backbone: str = opt(ENTLM_BASE, f"Masked LM: a folder, a hub name or {ENTLM_BASE}"),
     report_file: Optional[Path] = opt(
         None, "What `search` wrote; beside the words it need not be named", "--report"
@@ -28,11 +32,14 @@ def label_words_cli(
     Example:
       python -m spacy entlm report label-words label_words.html \\
         --words label_words.json --backbone bert-base-cased
+      python -m spacy entlm report label-words label_words.html --words model-last
     """
     check_outputs([output_path], [words_path, report_file], overwrite)
+    if words_path.is_dir():
+        _write_page(output_path, _page_of_pipeline(words_path), overwrite)
+        return
     from ..evaluation.label_words.page import label_words_page
     from ..evaluation.label_words.report import read_report, report_path
-    from ..evaluation.pages import HOW_TO_GET, has_matplotlib
     from ..label_words.words import read_label_words
 
     beside = report_path(words_path)
@@ -41,11 +48,34 @@ def label_words_cli(
     report = {} if report_file is None else read_report(report_file)
     # The keys of what `search` wrote are classes, not tags: one may be "B-CELL".
     words = read_label_words(words_path, tags=not report)
-    page = label_words_page(words, report, backbone)
-    replace_file(output_path, page.encode("utf8"), overwrite=overwrite)
+    if not words:
+        raise DataError(
+            "holds no class, as none was searched: name a trained pipeline in its "
+            "place, such as --words model-last",
+            path=words_path,
+        )
+    _write_page(output_path, label_words_page(words, report, backbone), overwrite)
+
+
+def _page_of_pipeline(folder: Path) -> str:
+    from ..evaluation.label_words.page import pipeline_page
+    from ..training.check import only_entlm
+
+    _, pipe = only_entlm(spacy.load(folder))
+    pipe.begin()
+    if not hasattr(pipe.network, "masked_lm"):
+        problem = "was exported, and has lost what its classes began as: name the "
+        raise DataError(f"{problem}pipeline that it was made from", path=folder)
+    return pipeline_page(pipe, str(folder))
+
+
+def _write_page(path: Path, page: str, overwrite: bool) -> None:
+    from ..evaluation.pages import HOW_TO_GET, has_matplotlib
+
+    replace_file(path, page.encode("utf8"), overwrite=overwrite)
     if not has_matplotlib():
         echo(HOW_TO_GET)
-    echo(f"Wrote {output_path}")
+    echo(f"Wrote {path}")
 
 
 @command("reliability", report_cli)

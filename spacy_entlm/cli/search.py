@@ -17,7 +17,7 @@ from ..files.folder import check_folder
 from ..files.json_lines import dump_json
 from ..files.text import check_file
 from ..label_words import search
-from ..label_words.names import read_name
+from ..label_words.names import read_names
 from ..label_words.words import LabelWordError, LabelWords, read_label_words
 from ..scale.counts import count_with
 from ..scale.engines import RAY, Engine
@@ -156,8 +156,8 @@ def _lines_of_names(reader: Any, labels: List[str]) -> List[str]:
     lines = [
         "By their names the classes are near to these words, and start from there:"
     ]
-    for label in labels:
-        text = read_name(label).text
+    for label, name in read_names(labels).items():
+        text = name.text
         row = reader.network.row_of_name(text)[0].cpu().numpy()
         near = nearest_words(row, vocabulary, reader.tokenizer, MAX_SHOWN)
         lines.append(f"  {label} ({text}): {', '.join(each.word for each in near)}")

@@ -1,7 +1,11 @@
 """The command `workbench`: a page to mark, train and correct on."""
 
+import sys
 from pathlib import Path
 from typing import List, Optional
+
+import typer
+from spacy.language import Language
 
 from ..backbones.names import ENTLM_BASE
 from ..files.errors import DataError
@@ -14,9 +18,12 @@ from ._util import blank_pipeline, echo, load_lexicon
 
 @command("workbench")
 def workbench_cli(
-    texts: Path = arg("TEXTS", "Plain text (.txt .jsonl .spacy), or a folder of data"),
+    texts: Path = arg("TEXTS", "Texts, annotated or not, or a folder of data"),
     folder: Path = arg("DIR", "Folder of the workbench, new or an earlier one"),
-    labels: Optional[str] = opt(None, "Classes, eg PER,ORG; more on the page"),
+    labels: Optional[str] = opt(None, "Classes, eg person,city; more on the page"),
+    split: Optional[str] = opt(
+        None, "How long texts are shown: documents, paragraphs or sentences"
+    ),
     lexicon: Optional[Path] = opt(None, "Names that pre-mark: what `lexicon` reads"),
     map_: Optional[List[str]] = opts.MAP,
     label: Optional[str] = opts.LABEL,
@@ -28,42 +35,74 @@ def workbench_cli(
 ) -> None:
     """Open a page in the browser on which you mark, train and correct.
 
+    The names of the classes are enough to begin: what is found by them is suggested.
     All that you do lies in DIR at once. The same command comes back to it, and adds
     texts that are new. `data` in DIR, which the page writes, is a folder of data.
     Without --labels the labels of the lexicon are the classes.
 
     \b
     Example:
-      python -m spacy entlm workbench texts.txt my_workbench --labels PER,ORG
+      python -m spacy entlm workbench texts.txt my_workbench --labels person,city
     """
-    from ..workbench.docs import read_any
+    from ..workbench.adding import counted
     from ..workbench.names import keep_names
-    from ..workbench.runs import FILE, LOOK, Runs
-    from ..workbench.server import serve  # its error says which extra is missing
+    from ..workbench.reading import Texts
+    from ..workbench.runs import FILE, KILLED, STOPPED, Runs
+    from ..workbench.server import listen, serve  # its error says what is missing
     from ..workbench.store import Store
 
     if not texts.exists():
         raise DataError("no such file or folder: check the path", path=texts)
-    if not (folder / FILE).exists():
+    is_there = (folder / FILE).exists()
+    if not is_there:
         check_output_folder(folder, source=texts, overwrite=False)
     check_output(folder / FILE, source=texts)
+    listen(port).close()  # a port that is taken is told before any work
     nlp = blank_pipeline(lang)
     names = load_lexicon(lexicon, "auto", label, map_)[0] if lexicon else []
-    new = list(read_any(texts, nlp, echo))
+    known = Store(folder / FILE).setting("split", "") if is_there else ""
+    reader = Texts(nlp, split or known or _asked(texts, nlp), echo)
+    new = list(reader.read(texts))
     if not new:
         raise DataError("holds no text", path=texts)
     folder.mkdir(parents=True, exist_ok=True)
     store = Store(folder / FILE)
     store.setting("lang", lang)
     store.setting("backbone", backbone)
+    store.set_setting("split", reader.unit or "")
     for label in (labels or "").split(","):
         if label.strip():
             store.add_class(label, given=True)
-    echo(f"{store.add_texts(new, seed=seed):,} new texts in {folder}")
+    if reader.n_long:
+        long = counted(reader.n_long, "long text")
+        echo(
+            f"{long} will be shown in {reader.n_parts:,} parts; another --split, such "
+            "as documents, shows the texts of a new workbench whole"
+        )
+    first, *others = store.add_texts(new, seed=seed).lines()
+    echo(f"{first} in {folder}", *others)
     if names:
-        echo(f"{keep_names(store, names, case):,} names pre-mark")
-    counts, runs = store.counts(), Runs(folder.resolve())
-    if store.classes() and not counts["train"] and runs.latest() is None:
-        runs.begin(LOOK)
-    echo("Open this address in a browser; end with Ctrl-C:")
+        echo(f"{counted(keep_names(store, names, case), 'name')} to mark with")
+    runs = Runs(folder.resolve())
+    runs.look_again((STOPPED, KILLED))
+    runs.look()
     serve(runs, port)
+
+
+def _asked(texts: Path, nlp: Language) -> Optional[str]:
+    """How long texts are to be shown, as a person answers; None if nobody is there."""
+    from ..workbench.reading import SENTENCES, UNITS, count_long
+
+    if not is_asked() or not (n := count_long(texts, nlp)):
+        return None
+    what = "1 text is" if n == 1 else f"{n:,} texts are"
+    question = f"{what} longer than 60 words. Show as {', '.join(UNITS)}"
+    while True:
+        answer = typer.prompt(question, default=SENTENCES).strip().lower()
+        if answer in UNITS:
+            return answer
+
+
+def is_asked() -> bool:
+    """Whether a person sits at a terminal, who can be asked."""
+    return sys.stdin.isatty()

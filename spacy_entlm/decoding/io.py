@@ -17,7 +17,8 @@ class IODecoder:
     with it. A line break ends one, but of the classes of `lines`, and so does the end
     of a sentence."""
 
-    few_shot_calibration = (0.58, -1.65)
+    few_shot_calibration = (0.70, -1.33)
+    by_name_calibration = (0.62, -1.32)
 
     def __init__(self, span_lines: Optional[bool] = None) -> None:
         """span_lines (Optional[bool]): As the setting of `SpanLines`."""

@@ -66,9 +66,10 @@ class SpanLines:
         return json.dumps({KEY: self.to_list()}).encode() if self.learned else b""
 
     def from_bytes(self, data: bytes) -> None:
-        """Undo `to_bytes`. RAISES (ValueError): If that is something else."""
-        value = json.loads(data) if data else {KEY: []}
-        self.from_list(value.get(KEY) if isinstance(value, dict) else None)
+        """Undo `to_bytes`; of another decoder's data, take what is known here.
+        RAISES (ValueError): If that is something else."""
+        value = json.loads(data) if data else {}
+        self.from_list(value.get(KEY, []) if isinstance(value, dict) else None)
 
 
 def breaks_line(doc: Doc, start: int, end: int) -> bool:

@@ -4,9 +4,10 @@ extra `plot`); one colour per class on all."""
 import io
 import re
 import warnings
+from collections import Counter
 from importlib.util import find_spec
 from itertools import chain
-from typing import Any, Dict, Iterable, List, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import select_autoescape
@@ -22,6 +23,11 @@ PALETTE = (
 # Not allowed in HTML: control characters except white space, and lone surrogates.
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 NOTHING = "–"
+# Of `predictions_page`: texts that are shown at once, and entities in the list of the
+# most frequent ones.
+TEXTS_OF_PAGE, N_FREQUENT = 200, 50
+# Percent of a colour: from where on dark letters stand on it.
+STRONG = 60
 HOW_TO_GET = "For the picture: pip install matplotlib, and run this again"
 # Texts stay texts; names inside the SVG are the same each time.
 SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "entlm"}
@@ -70,7 +76,8 @@ def render_page(template: str, **values: Any) -> str:
 
 
 def predictions_page(found: Iterable[Dict[str, Any]], title: str) -> str:
-    """A page (str) with texts and the entities that were found in them.
+    """A page (str) with texts and the entities that were found in them, 200 texts at a
+    time, which can be chosen by class, confidence and words.
 
     found (Iterable[Dict]): {"text", "spans": [{"start", "end", "label", "score"?}]},
         spans in order; one that overlaps the one before is left out.
@@ -84,11 +91,28 @@ def predictions_page(found: Iterable[Dict[str, Any]], title: str) -> str:
                 continue  # of span groups some may overlap
             texts[-1].append({"text": text[end : span["start"]], "label": None})
             end = span["end"]
-            texts[-1].append({"score": None, **span, "text": text[span["start"] : end]})
+            part = {"score": None, **span, "text": text[span["start"] : end]}
+            texts[-1].append({**part, "sure": _strength(part["score"])})
         texts[-1].append({"text": text[end:], "label": None})
-    labels = (part["label"] for parts in texts for part in parts if part["label"])
-    colors = label_colors(labels)
-    return render_page("predictions.html", title=title, texts=texts, colors=colors)
+    entities = [part for parts in texts for part in parts if part["label"]]
+    times = Counter((part["text"], part["label"]) for part in entities)
+    return render_page(
+        "predictions.html",
+        title=title,
+        texts=texts,
+        colors=label_colors(part["label"] for part in entities),
+        frequent=[(*key, n) for key, n in times.most_common(N_FREQUENT)],
+        size=TEXTS_OF_PAGE,
+        strong=STRONG,
+    )
+
+
+def _strength(score: Optional[float]) -> int:
+    """Of the colour of an entity, in percent, from its confidence. Neither light nor
+    dark letters can be read well on those between weak and strong."""
+    if score is None:
+        return 100
+    return round(8 + 56 * score if score < 0.5 else STRONG + 80 * (score - 0.5))
 
 
 def has_matplotlib() -> bool:

@@ -20,6 +20,8 @@ from .scoring import entity_spans, judged_entities
 BOUNDS = (0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 # Square points.
 LARGEST_POINT = 400
+# Of the axes, so that points at the ends are whole.
+LIMITS = (-0.06, 1.06)
 
 
 @dataclass
@@ -115,7 +117,7 @@ def draw_bins(bins: List[Bin]) -> Markup:
     axes.plot(x, y, color=pages.PALETTE[0])
     axes.scatter(x, y, s=areas, color=pages.PALETTE[0], edgecolors="#000000")
     axes.set(
-        xlim=(0, 1), ylim=(0, 1), xlabel="confidence", ylabel="share that is right"
+        xlim=LIMITS, ylim=LIMITS, xlabel="confidence", ylabel="share that is right"
     )
     axes.set_aspect("equal")
     return pages.as_svg(figure)

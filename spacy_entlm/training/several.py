@@ -15,7 +15,7 @@ from .adaptation import adapt_network
 from .check import only_entlm
 from .fit import FitSettings, few_shot_settings, fit
 from .seeds import seeded
-from .weights import mix
+from .weights import mix, round_weights
 
 
 def average_trained(
@@ -53,6 +53,7 @@ def average_trained(
             mix(network, start, 0.0)
             fit(nlp, [name], examples, settings)
         train_again(nlp, examples, settings, {name: start}, trainings)
+        round_weights(network)
     except BaseException:
         mix(network, before, 0.0)
         raise

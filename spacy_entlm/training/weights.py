@@ -17,10 +17,11 @@ def mix(network: torch.nn.Module, other: torch.nn.Module, share: float) -> None:
 
 @torch.no_grad()
 def round_weights(network: torch.nn.Module) -> None:
-    """Round the weights of a network to the 11 significant bits of half precision. It
-    is as good as before, and its files are half as large (backbones/compact.py). A
-    parameter that half precision cannot hold stays as it is."""
+    """Round the weights of a network that learn to the 11 significant bits of half
+    precision. It is as good as before, and its files are half as large
+    (backbones/compact.py). What half precision cannot hold stays as it is."""
     for parameter in network.parameters():
-        rounded = parameter.half().to(parameter.dtype)
-        if torch.isfinite(rounded).all():
-            parameter.copy_(rounded)
+        if parameter.requires_grad:
+            rounded = parameter.half().to(parameter.dtype)
+            if torch.isfinite(rounded).all():
+                parameter.copy_(rounded)

@@ -47,7 +47,7 @@ def test_plain_text_is_annotated_and_reported(annotate):
     assert result.exit_code == 0, result.stderr
     assert result.stdout.splitlines() == [
         "5 names to match",
-        "1 names are under several labels of equal weight: they get no label",
+        "Names that get no label, as several labels have equal weight: 1",
         "2 docs, 12 words: 5 matches in 2 docs",
         "  LOC 3",
         "  PER 2",
@@ -81,7 +81,8 @@ def test_gold_entities_are_measured_and_replaced(annotate):
     result = annotate("lexicon.tsv", "gold.txt", "out.spacy")
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
-    start = lines.index("Against 3 gold entities, in percent:")
+    told = "Names of the lexicon beside the 3 entities that were marked before, in"
+    start = lines.index(f"{told} percent:")
     rows = [line.split() for line in lines[start + 3 : -1]]
     assert rows[:3] == [
         ["all", "40.00", "66.67", "50.00"],
@@ -168,7 +169,7 @@ def test_stop_words_and_minimum_length(annotate):
     assert entities("out.spacy") == [[("Lima", "X"), ("Will", "X")]]
     result = annotate(*args, "--stop-words", "auto")
     assert entities("out.spacy") == [[("Lima", "X"), ("Ann", "X")]]
-    assert "2 entries that are stop words or too short: left out" in result.stdout
+    assert "Entries left out as stop words or as too short: 2" in result.stdout
 
 
 def test_label_map_applies(annotate):
@@ -306,4 +307,4 @@ def test_real_gold_is_measured(annotate):
     path = SHARED / "wikigold" / "dev.jsonl"
     result = annotate(NEWS / "lexicon.jsonl", path, "out.spacy", "--join")
     assert result.exit_code == 0, result.stderr
-    assert "Against 650 gold entities" in result.stdout
+    assert "beside the 650 entities that were marked before" in result.stdout

@@ -69,6 +69,30 @@ def test_a_run_ends_in_a_report_and_goes_on(compare):
     assert "4 cells: 4 are there" in compare("c.yml", "out")
 
 
+def test_numbers_of_examples_that_the_data_lack_are_left_out_and_told(compare):
+    """Where examples are drawn, or given for some numbers only."""
+    lines = Path("data/test.jsonl").read_text()
+    Path("own").mkdir()
+    for name in ("own/test.jsonl", "own/train.jsonl"):
+        Path(name).write_text(lines)
+    settings = ["--set", "shots=[2,50,100]", "--set", "splits=[1]"]
+    output = compare("c.yml", "out", *settings, "--set", "datasets.tiny.data=own")
+    assert "tiny: K = 50 is left out: cannot draw 50 entities of every" in output
+    assert "K = 100 is left out" in output
+    assert "2 cells: 0 are there" in output and "tiny, K = 2" in output
+    settings = ["--set", "shots=[5,20]", "--set", "splits=[1,2]"]
+    output = compare("c.yml", "given", *settings)
+    assert output.count("K = 20 is left out: data: has neither 20shot/1.*") == 1
+    assert "4 cells: 0 are there" in output
+
+
+def test_data_that_have_too_few_for_all_numbers_are_one_line(compare):
+    Path("data/train.jsonl").write_text(Path("data/test.jsonl").read_text())
+    output = compare("c.yml", "out", "--set", "shots=[50,100]", code=1)
+    assert "cannot draw 50 entities of every class" in output
+    assert "Traceback" not in output
+
+
 def test_a_report_alone_trains_nothing(compare):
     compare("c.yml", "out", "--set", "splits=[1]")
     Path("out/report.html").unlink()

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from spacy.tokens import DocBin
+from spacy.tokens import Doc, DocBin, Span
 from typer.testing import CliRunner
 
 from spacy_entlm.cli import entlm_cli
@@ -77,3 +77,20 @@ def test_unknown_setting_is_a_clear_error(train_file, bert):
     )  # fmt: skip
     assert result.exit_code == 1
     assert "windoww" in result.output
+
+
+def test_marks_that_cannot_be_learned_are_told(train_file, blank_nlp, bert):
+    nlp = blank_nlp(bert)
+    docs = list(DocBin().from_disk(train_file).get_docs(nlp.vocab))
+    doc = Doc(nlp.vocab, words=["John", "\n", "Smith", "\n", "Mary", "\n", "Ann"])
+    doc.set_ents([Span(doc, *span, "PER") for span in ((0, 3), (4, 5), (6, 7))])
+    doc.spans["sc"] = [Span(doc, 2, 5, "PER")]
+    DocBin(docs=[*docs, doc]).to_disk(train_file)
+    result = debug(
+        CONFIG, "--paths.train", train_file, "--paths.backbone", bert,
+        "--paths.label_words", train_file.with_name("none.json"),
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "Docs with marks in doc.spans" in result.output
+    told = "Entities over a line break, which can never be found whole: 1, eg"
+    assert told in result.output

@@ -35,8 +35,9 @@ def test_figures_are_shown_and_written(evaluate, trained_folder):
     # Neighbours of one class are one entity by the one way of counting.
     assert figures["io"]["f"] != figures["bio"]["f"]
     lines = result.stdout.splitlines()
-    assert any(line.startswith("PER, BIO gold") for line in lines)
-    assert f"F1 {100 * figures['io']['f']:.2f} (IO gold)" in lines[-2]
+    assert [sum(line.startswith(x) for line in lines) for x in ("all", "PER")] == [1, 1]
+    assert f"F1 {100 * figures['bio']['f']:.2f} on 2 sentences" in lines[-3]
+    assert f"F1 {100 * figures['io']['f']:.2f} where neighbouring" in lines[-2]
     assert lines[-1] == "Wrote out.json"
 
 
@@ -50,6 +51,23 @@ def test_a_folder_is_its_test_part_or_no_figure(evaluate, trained_folder):
     assert result.exit_code == 0
     assert "data has no test part: F1 is not measured" in result.stdout
     assert json.loads(Path("out.json").read_text()) is None
+
+
+def test_what_is_the_same_both_ways_is_told_once(evaluate, trained_folder):
+    Path("data/test.txt").write_text(GOLD.splitlines()[0] + "\n")
+    result = evaluate(trained_folder, "data")
+    assert result.stdout.count("F1 100.00") == 1 and "IO gold" not in result.stdout
+    assert "no class" not in result.stdout
+
+
+def test_classes_that_the_pipeline_lacks_are_told(evaluate, trained_folder):
+    """As it calls them otherwise."""
+    Path("data/test.txt").write_text(GOLD.replace("PER", "person"))
+    result = evaluate(trained_folder, "data")
+    assert result.exit_code == 0
+    told = result.stdout.splitlines()[-1]
+    assert "has no class person, so that it finds none" in told
+    assert "It has: LOC, ORG, PER." in told
 
 
 @pytest.mark.parametrize(

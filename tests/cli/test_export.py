@@ -3,6 +3,7 @@
 import json
 import sys
 
+import pytest
 import spacy
 from typer.testing import CliRunner
 
@@ -40,9 +41,14 @@ def test_other_commands_say_what_an_exported_pipeline_misses(
     assert not (tmp_path / "out.jsonl").exists()
 
 
-def test_command_says_what_is_missing(trained_folder, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+@pytest.mark.parametrize("name", ["onnx", "onnxruntime"])
+def test_command_says_what_is_missing(trained_folder, tmp_path, monkeypatch, name):
+    """And not that the pipeline was exported, which it was not."""
+    monkeypatch.setitem(sys.modules, name, None)
     line = ["export", str(trained_folder), str(tmp_path / "out")]
     done = CliRunner().invoke(entlm_cli, line)
     assert done.exit_code == 1
-    assert "pip install 'spacy-entlm[onnx]'" in done.output
+    (told,) = done.output.splitlines()
+    assert f"An export needs {name}, which is not installed" in told
+    assert "pip install 'spacy-entlm[onnx]'" in told
+    assert "was exported" not in told

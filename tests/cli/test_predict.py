@@ -20,7 +20,7 @@ PER, LOC = (0, 10, "PER"), (20, 26, "LOC")
 @pytest.fixture
 def predict(trained_folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("in.txt").write_text("\n\n".join(LINES) + "\n", encoding="utf8")
+    Path("in.txt").write_text("\n".join(LINES) + "\n", encoding="utf8")
 
     def predict(*args):
         args = ["predict", str(trained_folder), *map(str, args)]
@@ -69,6 +69,59 @@ def test_json_lines_keep_what_else_they_say(predict):
     assert spans(found[0]) == [PER, LOC]
 
 
+def test_each_line_has_a_record_with_its_number(predict):
+    Path("in.txt").write_text(f"\n{LINES[0]}\n \n\n{LINES[1]}\n", encoding="utf8")
+    result = predict("in.txt", "out.jsonl")
+    assert result.exit_code == 0, result.stderr
+    found = read("out.jsonl")
+    assert [(e["line"], e["text"]) for e in found] == [
+        *((1, ""), (2, LINES[0]), (3, ""), (4, ""), (5, LINES[1]))
+    ]
+    assert spans(found[1]) == [PER, LOC] and found[0]["spans"] == []
+    assert "5 texts (3 blank), 2 entities" in result.stdout
+
+
+def test_blank_texts_keep_their_records_and_all_else(predict):
+    entries = [
+        {"id": 7, "text": LINES[0], "meta": {"a": [1]}},
+        {"id": 8, "text": ""},
+        {"id": 9, "tokens": ["The", "cat"], "text": " \n"},
+        {"id": 10, "text": f"  {LINES[2]}"},
+    ]
+    Path("in.jsonl").write_text("".join(json.dumps(e) + "\n" for e in entries))
+    assert predict("in.jsonl", "out.jsonl").exit_code == 0
+    found = read("out.jsonl")
+    assert [{k: e[k] for k in ("id", "text")} for e in found] == [
+        {k: e[k] for k in ("id", "text")} for e in entries
+    ]
+    assert found[0]["meta"] == {"a": [1]}
+    assert (2, 8, "LOC") in spans(found[3])
+
+
+def test_docs_keep_their_number_and_what_was_said_of_them(predict):
+    entries = [{"id": 7, "text": LINES[0]}, {"id": 8, "text": ""}]
+    Path("in.jsonl").write_text("".join(json.dumps(e) + "\n" for e in entries))
+    assert predict("in.jsonl", "one.spacy").exit_code == 0
+    assert predict("one.spacy", "two.spacy").exit_code == 0
+    assert predict("two.spacy", "out.jsonl").exit_code == 0
+    vocab = spacy.blank("en").vocab
+    docs = list(DocBin(store_user_data=True).from_disk("two.spacy").get_docs(vocab))
+    assert [(doc.text, doc.user_data["entry"]) for doc in docs] == [
+        (LINES[0], {"id": 7}),
+        ("", {"id": 8}),
+    ]
+    assert [(e["id"], e["text"]) for e in read("out.jsonl")] == [(7, LINES[0]), (8, "")]
+
+
+def test_page_has_no_blank_texts(predict):
+    Path("in.txt").write_text(f"\n\n{LINES[0]}\n")
+    Path("one.txt").write_text(f"{LINES[0]}\n")
+    for name in ("in", "one"):
+        assert predict(f"{name}.txt", f"{name}.html").exit_code == 0
+    pages = [Path(f"{name}.html").read_text() for name in ("in", "one")]
+    assert pages[0] == pages[1].replace("one.txt", "in.txt")
+
+
 def test_docbin_has_entities_and_confidences(predict):
     assert predict("in.txt", "out.spacy").exit_code == 0
     docs = list(DocBin().from_disk("out.spacy").get_docs(spacy.blank("en").vocab))
@@ -82,7 +135,7 @@ def test_page_escapes_texts_and_shows_confidences(predict):
     page = Path("out.html").read_text(encoding="utf8")
     assert "<b>Berlin" not in page and "&lt;b" in page
     assert "Anna Smith" in page and "PER" in page
-    assert "<script" not in page and "http" not in page
+    assert page.count("<script") == 1 and "http" not in page
 
 
 def test_threshold_drops_less_confident_entities(predict):

@@ -182,6 +182,29 @@ def test_no_word_at_all_gives_a_page_without_a_picture(report):
     assert read_page().count("svg") == 0
 
 
+def test_a_pipeline_is_shown_with_its_rows(report, trained, knowing, blank_nlp):
+    """Also one that begins with names of classes, for which no word was searched."""
+    trained.to_disk("trained")
+    blank_nlp(knowing, labels=["PER", "city"]).to_disk("named")
+    for name, words in {"trained": "John", "named": "person"}.items():
+        result = report("--words", name, "--overwrite", backbone=None)
+        assert result.exit_code == 0, result.stderr
+        page = read_page()
+        assert any(line[:1] == [words] for table in page.tables for line in table)
+        assert ["pipeline", name] in page.tables[0]
+        assert page.n_marks > 0 and "No label word." not in page.texts
+
+
+def test_an_empty_map_is_no_empty_page(report):
+    """It is what a search leaves where there was no annotated text."""
+    Path("words.json").write_text("{}")
+    result = report()
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert "words.json: holds no class" in line and "--words model-last" in line
+    assert not Path("out.html").exists()
+
+
 def test_text_is_escaped():
     evil = '<script>alert("1")</script>&\x00\ud800'
     entry = search_report(

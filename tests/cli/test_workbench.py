@@ -51,7 +51,7 @@ def test_the_same_command_comes_back_and_adds_what_is_new(workbench):
     workbench("texts.txt", "wb", "--labels", "PER")
     Path("texts.txt").write_text("Anna sleeps.\nMore.\n", encoding="utf8")
     result = workbench("texts.txt", "wb", "--labels", "PER,ORG")
-    assert "1 new texts" in result.stdout
+    assert "1 new text " in result.stdout
     store = Store(Path("wb", "workbench.sqlite"))
     assert [row["name"] for row in store.classes()] == ["PER", "ORG"]
     assert store.counts()["texts"] == 3
@@ -61,7 +61,7 @@ def test_a_list_of_names_gives_classes_and_is_kept(workbench, served):
     Path("names.tsv").write_text("Anna\tPERSON\nRome\tGPE\n", encoding="utf8")
     args = ("texts.txt", "wb", "--lexicon", "names.tsv", "--map", "PERSON=PER")
     result = workbench(*args)
-    assert result.exit_code == 0 and "1 names pre-mark" in result.stdout
+    assert result.exit_code == 0 and "1 name to mark with" in result.stdout
     assert served[0] == "look" and Path("wb", "lexicon.jsonl").is_file()
     assert Store(Path("wb", "workbench.sqlite")).classes()[0]["name"] == "PER"
     result = workbench("texts.txt", "wb", "--lexicon", "none.tsv")
@@ -105,3 +105,49 @@ def test_without_the_extra_it_is_named(workbench, monkeypatch):
     result = workbench("texts.txt", "wb")
     assert result.exit_code == 1 and "[workbench]" in result.stderr
     assert not Path("wb").exists()
+
+
+def test_a_long_text_is_split_and_that_is_said(workbench):
+    Path("texts.txt").write_text("It rains all day. " * 20 + "\n", encoding="utf8")
+    result = workbench("texts.txt", "wb", "--labels", "PER")
+    assert "1 long text will be shown in 20 parts" in result.stdout
+    store = Store(Path("wb", "workbench.sqlite"))
+    assert store.counts()["texts"] == 1  # twenty times the same
+    result = workbench("texts.txt", "whole", "--split", "documents")
+    assert "parts" not in result.stdout
+    # The same command comes back and shows texts as before.
+    result = workbench("texts.txt", "whole")
+    assert "0 new texts" in result.stdout
+    result = workbench("texts.txt", "odd", "--split", "words")
+    assert result.exit_code == 1 and "documents, paragraphs" in result.stderr
+
+
+def test_a_person_is_asked_how_long_texts_are_to_be_shown(workbench, monkeypatch):
+    Path("texts.txt").write_text("It rains all day. " * 20 + "\n", encoding="utf8")
+    asked = []
+
+    def prompt(question, default):
+        asked.append(question)
+        return ["all", "documents"][len(asked) - 1]
+
+    monkeypatch.setattr("spacy_entlm.cli.workbench.typer.prompt", prompt)
+    monkeypatch.setattr("spacy_entlm.cli.workbench.is_asked", lambda: True)
+    result = workbench("texts.txt", "wb", "--labels", "PER")
+    assert len(asked) == 2 and "1 text is longer than 60 words" in asked[0]
+    assert "1 new text " in result.stdout
+    workbench("texts.txt", "wb")
+    assert len(asked) == 2  # it was answered
+
+
+def test_what_becomes_of_texts_that_came_before_is_said(workbench):
+    workbench("texts.txt", "wb", "--labels", "PER")
+    Path("data").mkdir()
+    lines = '{"text": "Anna sleeps.", "spans": [[0, 4, "PER"]]}\n'
+    Path("data", "train.jsonl").write_text(lines, encoding="utf8")
+    result = workbench("data", "wb")
+    assert "1 text that came without marks before got them" in result.stdout
+    lines = '{"text": "Anna sleeps.", "spans": [[5, 11, "PER"]]}\n'
+    Path("data", "test.jsonl").write_text(lines, encoding="utf8")
+    result = workbench("data", "wb")
+    assert "1 text had other marks already" in result.stdout
+    assert "1 text in train and in test" in result.stdout

@@ -1,12 +1,19 @@
 """Confidences beside what is right."""
 
+import shutil
+
 import pytest
 import spacy
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
 
 from spacy_entlm.evaluation.pages import has_matplotlib
-from spacy_entlm.evaluation.reliability import reliability, reliability_page
+from spacy_entlm.evaluation.reliability import (
+    Bin,
+    Reliability,
+    reliability,
+    reliability_page,
+)
 
 NLP = spacy.blank("en")
 WORDS = ["Ann", "saw", "Rome", "and", "Bob", "and", "Paris"]
@@ -57,3 +64,33 @@ def test_the_page_has_the_bins_and_a_picture():
     assert "&lt;Confidences&gt;" in page
     assert "0.50 to 0.60" in page and "0.95 to 1.00" in page
     assert ("<svg" in page) == has_matplotlib()
+
+
+@pytest.mark.slow
+def test_the_page_fits_a_phone_and_its_points_are_whole(tmp_path):
+    sync_api = pytest.importorskip(
+        "playwright.sync_api", reason="no Playwright: pip install '.[browser]'"
+    )
+    chromium = shutil.which("chromium")
+    if chromium is None or not has_matplotlib():
+        pytest.skip("no chromium or no matplotlib on this machine")
+    bins = [Bin(0.0, 0.2, 5, 0.0, 0.0), Bin(0.95, 1.0, 200, 1.0, 1.0)]
+    title = "Confidences of a_rather_long_path/to/figures_of_the_test_part.json"
+    path = tmp_path / "page.html"
+    path.write_text(reliability_page(Reliability(bins, 0.1), title), encoding="utf8")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox"]
+        )
+        page = browser.new_page(viewport={"width": 390, "height": 844})
+        page.goto(path.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        # What is drawn is cut at the frame: the largest point lies within it.
+        code = """() => { const frame = document.querySelector("#patch_2")
+            .getBoundingClientRect(); return [...document.querySelectorAll(
+            "#PathCollection_1 path")].map(x => x.getBoundingClientRect()).every(p =>
+            frame.left <= p.left && p.right <= frame.right && frame.top <= p.top &&
+            p.bottom <= frame.bottom); }"""
+        assert page.locator("#PathCollection_1 path").count() == 2
+        assert page.evaluate(code)
+        browser.close()

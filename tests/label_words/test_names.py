@@ -4,8 +4,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_entlm.label_words.names import MOST_WORDS, ReadName, read_name
-from spacy_entlm.label_words.short_forms import _FORMS, COARSE, SHORT_FORMS, VAGUE
+from spacy_entlm.label_words.field_forms import FIELD_FORMS
+from spacy_entlm.label_words.form_sets import FORM_SETS
+from spacy_entlm.label_words.names import (
+    MOST_WORDS,
+    ReadName,
+    read_name,
+    read_names,
+    read_text,
+)
+from spacy_entlm.label_words.native_names import NATIVE_NAMES
+from spacy_entlm.label_words.short_forms import (
+    _FORMS,
+    COARSE,
+    MEANINGS,
+    NATIVE_FORMS,
+    SHORT_FORMS,
+    VAGUE,
+    form_key,
+)
 
 # As public data sets write them.
 CONLL = {
@@ -32,12 +49,12 @@ LANGUAGES = {
     **{"LOCderiv": "word derived from a location", "OTH": "other name"},
     **{"ORGpart": "word with an organization in it"},
     **{"persName-surname": "surname", "persName-forename": "given name"},
-    **{"placeName-settlement": "settlement", "placeName-bloc": "group of countries"},
-    **{"geogName": "geographical name", "orgName": "organization name"},
-    **{"nam_liv_person": "person name", "nam_loc_gpe": "geopolitical entity"},
+    **{"placeName-settlement": "city", "placeName-bloc": "group of countries"},
+    **{"geogName": "geographical name", "orgName": "organization"},
+    **{"nam_liv_person": "person", "nam_loc_gpe": "geopolitical entity"},
     **{"RR": "judge", "GRT": "court", "EUN": "European legal norm", "LD": "country"},
     **{"WoA": "work of art", "HumanProd": "human production"},
-    **{"LOCORG": "location or organization", "PRO": "product"},
+    **{"LOCORG": "country", "PRO": "product", "placeName_country": "country"},
 }
 # Few-NERD.
 TWO_LEVELS = {
@@ -64,12 +81,12 @@ WORDS = {
     **{"ProgrammingLanguage": "programming language", "HTMLParser": "html parser"},
     **{"politicalParty": "political party", "political_party": "political party"},
     **{"chemical_compound": "chemical compound", "cell_line": "cell line"},
-    **{"SpecificDisease": "specific disease", "SIMPLE_CHEMICAL": "simple chemical"},
-    **{"RATINGS_AVERAGE": "ratings average", "Restaurant_Name": "restaurant"},
+    **{"SpecificDisease": "disease", "SIMPLE_CHEMICAL": "simple chemical"},
+    **{"RATINGS_AVERAGE": "average rating", "Restaurant_Name": "restaurant"},
     **{"CW": "creative work", "GRP": "group", "CORP": "company"},
     **{"MusicalGRP": "musical group", "Medication/Vaccine": "medication or vaccine"},
-    **{"CreditCardNumber": "credit card number", "IP_ADDRESS": "ip address"},
-    **{"song.title": "song title", "date/time": "date or time"},
+    **{"CreditCardNumber": "credit card number", "IP_ADDRESS": "IP address"},
+    **{"song.title": "song", "date/time": "date or time"},
     **{"Täter": "täter", "FußballVerein": "fußball verein", "国家": "国家"},
 }
 OTHERS = {
@@ -82,7 +99,62 @@ OTHERS = {
         "City or Town": "city or town",
     },
 }
-SETS = (CONLL, ONTONOTES, LANGUAGES, TWO_LEVELS, THREE_LEVELS, WORDS, OTHERS)
+# Law, medicine, security, finance, dialogue, FIGER, ACE, KPWr.
+FIELDS = {
+    **{"RS": "court decision", "GS": "law", "VO": "ordinance", "VT": "contract"},
+    **{"JURISPRUDENCIA": "court decision", "LEGISLACAO": "law"},
+    **{
+        "DISO": "disease or symptom",
+        "ADE": "side effect of a drug",
+        "ZIP": "postal code",
+    },
+    **{"MEDICALRECORD": "patient number", "GeneOrGeneProduct": "gene or protein"},
+    **{"SequenceVariant": "genetic variant", "OrganismTaxon": "species"},
+    **{
+        "HackOrg": "hacker group",
+        "VULID": "vulnerability number",
+        "KPI": "key performance indicator",
+    },
+    "us-gaap:DebtInstrumentInterestRateStatedPercentage": "debt instrument interest "
+    "rate stated percentage",
+    **{
+        "object_name": "title of a work",
+        "served_dish": "dish",
+        "timeRange": "period of time",
+    },
+    **{"fromloc.city_name": "departure city", "toloc.state_name": "arrival state"},
+    **{
+        "/medicine/drug": "drug",
+        "/computer/programming_language": "programming language",
+        "/location/city": "city",
+        "/person": "person",
+    },
+    **{"VEH:Air": "aircraft", "GPE:Nation": "country", "PER.NAM": "person"},
+    **{"nam_loc_gpe_city": "city", "nam_fac_road": "road", "geo-loc": "location"},
+    **{"hist": "historical event", "time": "time", "pers.ind": "person"},
+}
+# In other languages than English.
+NATIVE = {
+    **{"Persona": "person", "lieu": "location", "ORGANIZACAO": "organization"},
+    **{"Krankheit": "disease", "Krankheiten": "disease", "Läkemedel": "drug"},
+    **{"państwo": "country", "город": "city", "ГОРОД": "city", "päivämäärä": "date"},
+    **{"Sonstiges": "other name", "σύμπτωμα": "symptom", "PESSOA": "person"},
+    **{"hastalık": "disease", "địa điểm": "location", "jazyk": "language"},
+}
+PLURALS = {
+    **{"PERSONS": "person", "cities": "city", "diseases": "disease", "Drugs": "drug"},
+    **{"LOCS": "location", "viruses": "virus", "sports_teams": "sports team"},
+    **{
+        "addresses": "address",
+        "B-ships": "ship",
+        "chemical compounds": "chemical compound",
+    },
+    # These are none.
+    **{"news": "news", "species": "species", "gas": "gas", "bus": "bus"},
+}
+NUMBERED = {"PER_1": "person", "drug2": "drug", "LOC-3": "location"}
+OWN = (FIELDS, NATIVE, PLURALS, NUMBERED)
+SETS = (CONLL, ONTONOTES, LANGUAGES, TWO_LEVELS, THREE_LEVELS, WORDS, OTHERS, *OWN)
 
 
 @pytest.mark.parametrize("names", SETS)
@@ -117,6 +189,8 @@ def test_tags_are_read_as_their_classes(label, text):
     [
         *(("type_7", "type 7"), ("label_3", "label 3"), ("tag_12", "tag 12")),
         *(("entity", "entity"), ("Name", "name"), ("NAMES", "names")),
+        *(("C1", "c1"), ("types", "types"), ("QXZ", "qxz"), ("NE", "ne")),
+        ("77/7", "77 or 7"),
         *(
             ("K0", "k0"),
             ("X", "x"),
@@ -145,23 +219,96 @@ def test_descriptions_are_taken_as_they_are(text):
 
 def test_what_short_forms_mean_is_read_as_it_is():
     """In any case, too, but for descriptions."""
-    for meaning in {*SHORT_FORMS.values()} - SHORT_FORMS.keys():
+    for meaning in {*SHORT_FORMS.values(), *NATIVE_FORMS.values(), *MEANINGS.values()}:
         assert read_name(meaning) == ReadName(meaning, True)
+        assert read_text(meaning) == meaning
         if len(meaning.split()) <= MOST_WORDS:
             assert read_name(meaning.upper()) == ReadName(meaning, True)
 
 
 def test_short_forms_have_one_meaning_each():
-    forms = [form for forms in _FORMS.values() for form in forms.split()]
-    assert len(forms) == len({*forms}) == len(SHORT_FORMS)
-    assert all(form == form.casefold() for form in forms)
+    tables = (_FORMS, FIELD_FORMS, NATIVE_NAMES)
+    forms = [x for table in tables for some in table.values() for x in some.split()]
+    assert len(forms) == len({*forms}) == len(SHORT_FORMS) + len(NATIVE_FORMS)
+    assert all(form == form_key(form) for form in forms)
     assert all(word == word.casefold() for word in COARSE | VAGUE)
+    assert not MEANINGS.keys() & {*forms}
 
 
 def test_every_short_form_is_read():
     for form, meaning in SHORT_FORMS.items():
         for label in (form, form.upper(), form.title()):
             assert read_name(label) == ReadName(meaning, True)
+
+
+def test_every_word_of_another_language_is_read():
+    for form, meaning in NATIVE_FORMS.items():
+        for label in (form, form.title(), form.replace("-", " ")):
+            assert read_name(label) == ReadName(meaning, True)
+
+
+@pytest.mark.parametrize("known", FORM_SETS)
+def test_label_sets_are_read_as_sets(known):
+    """Short forms mean what they mean there, in any case and order; what is read
+    twice there is the same."""
+    labels = [label.upper() for label in reversed(known)]
+    found = read_names(labels)
+    assert list(found) == labels
+    assert {label.casefold(): name.text for label, name in found.items()} == {**known}
+    tagged = read_names([f"B-{label}" for label in labels[:2]])
+    assert all(name.text for name in tagged.values())
+
+
+def test_other_sets_with_the_same_short_forms_are_not_these():
+    found = read_names(["PER", "ORG", "LOC", "NAT", "INST"])
+    assert [name.text for name in found.values()] == [
+        *("person", "organization", "location", "nationality", "institution")
+    ]
+    assert read_names(["NAT"])["NAT"] == read_name("NAT")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        {"person": "person", "person-other": "other person"},
+        {"movie": "movie", "movie_name": "movie name", "movie_type": "kind of movie"},
+        {"GPE": "geopolitical entity", "location-GPE": "gpe location"},
+        {"loc.unk": "unk location", "loc": "location"},
+        # What nothing tells apart stays.
+        {"PER": "person", "person": "person", "LOC": "location"},
+        {"C1": "c1", "c1": "c1"},
+    ],
+)
+def test_names_that_would_be_read_alike_are_kept_apart(labels):
+    assert {label: name.text for label, name in read_names(labels).items()} == labels
+
+
+@pytest.mark.parametrize(
+    "text, read",
+    [
+        *(("VEHICLES", "vehicle"), ("Chemical", "chemical"), ("Krankheit", "disease")),
+        *(("Paris", "Paris"), ("song or album", "song or album"), ("PER", "person")),
+        ("STREAMING SERVICE", "streaming service"),
+        ("A vehicle that is made to fly", "A vehicle that is made to fly"),
+    ],
+)
+def test_words_that_are_given_are_taken_as_they_are_but_for_names(text, read):
+    assert read_text(f" {text} ") == read
+    assert read_text(read) == read
+
+
+@pytest.mark.parametrize(
+    "label, how",
+    [
+        *(("PER", "a short form"), ("cities", "a plural")),
+        *(("Stadt", "a word of another language, in English"), ("ship", "as it is")),
+        *(("person-artist", "its finest part"), ("B-ship", "without the prefix")),
+        *(("politicalIdea", "taken apart"), ("IDEA", "in lower case")),
+        ("a person who writes books or plays", "a description"),
+    ],
+)
+def test_it_is_told_how_a_name_was_read(label, how):
+    assert read_name(label).how.startswith(how)
 
 
 SIGNS = "_-.:/| "
@@ -174,6 +321,13 @@ def test_any_name_gives_a_text(label):
     assert read_name(read.text).text
     if not any(each.isalpha() for each in label):
         assert not read.says
+
+
+@given(st.lists(st.text(min_size=1, max_size=9).filter(str.strip), unique=True))
+def test_any_names_give_texts(labels):
+    read = read_names(labels)
+    assert list(read) == labels
+    assert all(name.text.strip() for name in read.values())
 
 
 @given(st.text(min_size=1, max_size=30).filter(str.strip))

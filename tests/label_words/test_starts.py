@@ -8,6 +8,7 @@ from spacy_entlm.label_words.starts import (
     alike_starts,
     check_start,
     choose_starts,
+    starts_again,
 )
 
 WANTED = {"PER": [], "political_party": [], "GENE": ["brca", "a gene"]}
@@ -155,3 +156,42 @@ def test_classes_that_start_alike_are_known():
     starts["B"] = Start(["y"], ["x"])
     assert alike_starts(starts) == [["PER", "person"], ["LOC", "place"], ["A", "B"]]
     assert alike_starts({"A": Start(["x"]), "B": Start(["x", "y"])}) == []
+
+
+LONG = "a vehicle that is made to fly"
+
+
+@pytest.mark.parametrize(
+    "label, given, start",
+    [
+        # A description stands beside a name that says something, or beside words.
+        ("aircraft", [LONG], Start(["aircraft"], descriptions=[LONG])),
+        ("VEH", [LONG], Start(["vehicle"], descriptions=[LONG])),
+        ("aircraft", ["jet", LONG], Start(["jet"], descriptions=[LONG])),
+        ("C1", ["jet", LONG], Start(["jet"], descriptions=[LONG])),
+        # Beside one that says nothing, it is the name.
+        ("C1", [LONG], Start([LONG])),
+        ("type_7", [LONG, f"{LONG} high"], Start([LONG, f"{LONG} high"])),
+        (LONG, [], Start([LONG])),
+        # Words are read as names are.
+        ("C1", ["AIRCRAFTS", "aircraft"], Start(["aircraft"])),
+        ("C1", ["Boeing", "Airbus"], Start(["Boeing", "Airbus"])),
+    ],
+)
+def test_descriptions_and_words_that_are_given(label, given, start):
+    """The texts by which a class began give the same start again."""
+    (found,) = choose_starts({label: given}, reads_names=True).values()
+    assert found == start
+    for mode in (None, "both"):
+        again = starts_again({label: found.texts}, reads_names=True, start=mode)
+        assert again == {label: start}
+
+
+def test_classes_are_read_as_a_set():
+    starts = choose_starts({"person": [], "person-other": []}, reads_names=True)
+    assert starts == {
+        "person": Start(["person"]),
+        "person-other": Start(["other person"]),
+    }
+    texts = {label: start.texts for label, start in starts.items()}
+    assert starts_again(texts, reads_names=True, start="both") == starts

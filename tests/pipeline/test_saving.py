@@ -63,8 +63,9 @@ def test_saving_does_not_change_predictions(fitted, texts, tmp_path):
 def test_weights_are_stored_once(fitted, tmp_path):
     fitted.to_disk(tmp_path)
     network = fitted.get_pipe(NAME).network
-    # Shared tensors (the tied output matrix) are one parameter.
-    n_bytes = 4 * sum(parameter.numel() for parameter in network.parameters())
+    # Shared tensors (the tied output matrix) are one parameter. A training ends with
+    # half precision (training/weights.py).
+    n_bytes = 2 * sum(parameter.numel() for parameter in network.parameters())
     sizes = [size for name, size in files_in(tmp_path).items() if "safetensors" in name]
     assert n_bytes <= sum(sizes) < n_bytes + 20_000
     assert len(fitted.to_bytes()) < sum(files_in(tmp_path).values()) + 100_000

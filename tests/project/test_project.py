@@ -65,7 +65,7 @@ def test_train_5shot_ends_in_scores_and_a_wheel_and_skips_a_second_time(project,
     metrics = json.loads((results / "metrics.json").read_text())
     assert set(metrics["io"]["per_type"]) == {"LOC", "MISC", "ORG", "PER"}
     assert 0 <= metrics["bio"]["f"] <= 1
-    assert f"F1 {100 * metrics['io']['f']:.2f} (IO gold)" in first.stdout
+    assert f"F1 {100 * metrics['bio']['f']:.2f} on " in first.stdout
     assert len(list((results / "package").glob("en_entlm_news_5shot-*.whl"))) == 1
     nlp = spacy.load(results / "model-last")
     assert nlp.pipe_names == ["entlm_lexicon", "entlm_ner"]
@@ -110,6 +110,23 @@ def test_a_wrong_folder_of_data_is_one_clear_line(project):
     assert result.returncode == 1
     assert "nowhere: is no folder: check the path" in (result.stderr + result.stdout)
     assert "assets" not in result.stdout + result.stderr
+
+
+def test_a_misspelled_variable_is_one_clear_line_and_nothing_is_run(project):
+    result = run(project, "train-5shot", "--vars.dta", "my_data")
+    assert result.returncode == 1
+    (line,) = (result.stdout + result.stderr).splitlines()
+    assert "no variable 'dta'" in line and "do you mean --vars.data?" in line
+    assert not (project / "build").exists()
+
+
+def test_results_lie_under_the_name_of_the_datas_folder(project):
+    """Where no other name is given."""
+    for name, options in {"my data": [], "mine": ["--vars.dataset", "mine"]}.items():
+        data = ["--vars.data", "somewhere/my data", *options]
+        shown = run(project, "package", *data, "--dry").stdout
+        assert f"build/{name}/5shot/1/examples/package" in shown
+    assert "build/news/5shot" in run(project, "package", "--dry").stdout
 
 
 # Steps run again when something that they read has changed

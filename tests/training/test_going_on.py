@@ -26,7 +26,8 @@ def test_weights_are_the_mean_of_new_and_old(trained, trained_folder, weights_of
     for name, weights in weights_of(nlp).items():
         # One example counts a third, what was learned before as two.
         expected = before[name] + (new[name] - before[name]) / 3
-        assert torch.allclose(weights, expected, atol=1e-6), name
+        # A training ends with half precision (training/weights.py).
+        assert torch.allclose(weights, expected, rtol=2e-3, atol=1e-6), name
 
 
 def test_many_examples_weigh_more(trained, trained_folder, annotated, weights_of):

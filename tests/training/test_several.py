@@ -40,7 +40,8 @@ def mean(weights):
 
 def assert_same(weights, expected):
     for key, tensor in weights.items():
-        torch.testing.assert_close(tensor, expected[key], msg=key)
+        # A training ends with half precision (training/weights.py).
+        torch.testing.assert_close(tensor, expected[key], rtol=2e-3, atol=1e-4, msg=key)
 
 
 def test_weights_are_the_mean_of_single_trainings(trained_with, single, weights_of):

@@ -5,13 +5,26 @@ from functools import cache
 from itertools import product
 from os.path import isfile
 from pathlib import Path
-from typing import Any, Collection, Dict, Iterable, List, NamedTuple, Optional
+from typing import (
+    Any,
+    Callable,
+    Collection,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Tuple,
+)
 
 import spacy
+from spacy.tokens import Doc
 from thinc.api import Config
 
 from ...backbones.names import resolve_backbone
 from ...backbones.recommended import LABEL_WORDS_FILE, PRETRAIN_FILE
+from ...corpus.sampling import SamplingError
 from ...files.errors import DataError
 from ...label_words.words import LabelWords, read_label_words
 from .config import Comparison, Method, Settings, fill_fields
@@ -57,10 +70,17 @@ class Cell(NamedTuple):
 Job = List[Cell]
 
 
-def plan_cells(config: Comparison) -> List[Cell]:
-    """List the cells of a comparison, those of a training beside each other.
+def plan_cells(
+    config: Comparison, notify: Callable[[str], None] = lambda line: None
+) -> List[Cell]:
+    """List the cells of a comparison, those of a training beside each other. Numbers of
+    examples for which the data have too few are left out.
+
+    notify (Callable): Is told what is left out, in lines for people.
     RAISES (ValueError): If data, label words, a backbone's folder, a factory or a
-    program are not there or cannot be used."""
+        program are not there or cannot be used, or the data have too few examples for
+        all numbers.
+    """
     _hash_file.cache_clear()  # files may have changed
     for name, method in config.methods.items():
         _check_method(name, method)
@@ -68,14 +88,41 @@ def plan_cells(config: Comparison) -> List[Cell]:
     for dataset, given in config.datasets.items():
         reader = DatasetReader(given)
         test_hash = hash_docs(reader.test_docs())
-        for place in config.grid(dataset):
-            data = [test_hash, hash_docs(reader.split(*place[:2]))]
+        for place, docs in _splits_that_fit(config, dataset, reader, notify):
+            data = [test_hash, hash_docs(docs)]
             varying = product(config.backbones, config.variants, config.methods)
             cells += [
                 _make_cell(config, CellName(dataset, *place, backbone, method, v), data)
                 for backbone, v, method in varying
             ]
     return cells
+
+
+def _splits_that_fit(
+    config: Comparison,
+    dataset: str,
+    reader: DatasetReader,
+    notify: Callable[[str], None],
+) -> Iterator[Tuple[Tuple[int, int, int], List[Doc]]]:
+    """The places of a dataset's grid with their examples, but for numbers of examples
+    that it has too few for."""
+    too_few: Dict[int, SamplingError] = {}
+    any_fits = False
+    for place in config.grid(dataset):
+        shots, split, _ = place
+        if shots in too_few:
+            continue
+        try:
+            docs = reader.split(shots, split)
+        except SamplingError as error:
+            too_few[shots] = error
+            continue
+        any_fits = True
+        yield place, docs
+    for shots, problem in too_few.items():
+        if not any_fits:
+            raise problem
+        notify(f"{dataset}: K = {shots} is left out: {problem}")
 
 
 def make_jobs(cells: Iterable[Cell], done: Collection[str] = ()) -> List[Job]:

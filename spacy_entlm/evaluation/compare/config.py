@@ -136,7 +136,9 @@ class Method(_Strict):
         return self
 
 
-_ENTLM = Method(factory="entlm_ner", training="entlm", label_words=True)
+# As the paper's EntLM; with the component's own decoder it is its EntLM + Struct.
+_IO = {"decoder": {"@misc": "spacy-entlm.io_decoder.v1"}}
+_ENTLM = Method(factory="entlm_ner", training="entlm", label_words=True, config=_IO)
 _VITERBI = {"decoder": {"@misc": "spacy-entlm.viterbi_decoder.v1"}}
 METHODS = {
     "entlm": _ENTLM,

@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 
 from ...corpus.formats import EXTENSIONS
 from ...corpus.readers import read_docs
-from ...corpus.sampling import sample_exact
+from ...corpus.sampling import SamplingError, sample_exact
 from ...corpus.tags import doc_to_tags
 from ...files.errors import DataError
 from ...files.text import find_part, read_bytes
@@ -52,7 +52,7 @@ class DatasetReader:
         path = config.train or drawn or find_part(folder, "train", EXTENSIONS)
         if path is None:
             text = f"has neither {shots}shot/{split}.* nor train.* to sample from"
-            raise DataError(text, path=folder)
+            raise SamplingError(text, path=folder)
         docs: List[Doc] = self._read(path)
         if path != drawn:
             options = config.model_dump(include={"keep_negatives", "min_words"})

@@ -11,8 +11,9 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 from pydantic import BaseModel, Field, ValidationError
 from spacy.tokens import Doc, Span
 
-from ...corpus.records import WordRecord, parse_jsonl
-from ...corpus.report import CorpusReport
+from ...corpus.forms.json_entries import read_entries
+from ...corpus.forms.source import Source
+from ...corpus.records import WordRecord
 from ...corpus.tags import OUTSIDE, doc_to_tags, find_prefixed, tags_to_entities
 from ...files.errors import DataError
 from ...files.json_lines import dump_line, read_json
@@ -137,7 +138,7 @@ def _read_predictions(path: Path, bare: List[Doc], labels: Sequence[str]) -> Non
     if not path.is_file():
         raise DataError("the command wrote no {predictions}")
     place = Path(path.name)
-    records = parse_jsonl(read_lines(path), place, CorpusReport())
+    records = read_entries(read_lines(path), Source(place))
     tagged = [record for record in records if isinstance(record, WordRecord)]
     if len(tagged) != len(bare):
         raise DataError(

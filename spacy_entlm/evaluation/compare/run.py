@@ -6,6 +6,7 @@ from typing import Any, Callable, List, NamedTuple, Sequence
 from tqdm import tqdm
 
 from ...files.errors import DataError
+from ...files.progress import bar_place
 from ...files.records import Record, Records, read_records
 from ...files.text import read_bytes
 from .cells import Cell, CellName, make_jobs, plan_cells
@@ -46,7 +47,7 @@ def run_comparison(
         config names is not there.
     """
     check_gpus(gpus)
-    cells = plan_cells(config)
+    cells = plan_cells(config, notify)
     with Records(folder / RECORDS_FILE, FORM) as run:
         records = _check_records(run.read(), run.path)
         jobs = make_jobs(cells, {record["key"] for record in records})
@@ -59,7 +60,7 @@ def run_comparison(
         options: Any = {"n_processes": n_processes, "gpus": gpus}
         outcomes = run_jobs(jobs, config.datasets, folder, **options)
         # smoothing=0: short and long trainings take turns. No bar but on a terminal.
-        form: Any = {"unit": "training", "smoothing": 0, "disable": None}
+        form: Any = {"unit": "training", "smoothing": 0, **bar_place()}
         for outcome in tqdm(outcomes, total=len(jobs), **form):
             if outcome.error:
                 errors.append(f"{outcome.job[0].name}: {outcome.error}")

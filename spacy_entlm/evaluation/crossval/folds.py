@@ -63,7 +63,12 @@ def make_folds(counts: numpy.ndarray, n_folds: int, *, seed: int) -> List[List[i
 
 
 def plan_trainings(
-    counts: numpy.ndarray, *, n_folds: int, n_repeats: int, seed: int, curve: bool
+    counts: numpy.ndarray,
+    *,
+    n_folds: int,
+    n_repeats: int,
+    seed: int,
+    curve: bool,
 ) -> List[Training]:
     """List the trainings of a cross-validation, on whole training parts before others.
 

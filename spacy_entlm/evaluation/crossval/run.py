@@ -1,5 +1,6 @@
 """Run a cross-validation: folds, and trainings that are not done yet."""
 
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any, Callable, Dict, List, NamedTuple, Sequence
@@ -10,6 +11,7 @@ from tqdm import tqdm
 
 from ...files.errors import DataError
 from ...files.file import check_output
+from ...files.progress import bar_place
 from ...files.records import Records
 from ..compare.data import hash_docs, hash_value
 from .folds import Training, entity_matrix, plan_trainings
@@ -29,9 +31,9 @@ class Settings(NamedTuple):
     """Those of `plan_trainings`."""
 
     n_folds: int = 5
-    n_repeats: int = 3
+    n_repeats: int = 1
     seed: int = 1
-    curve: bool = True
+    curve: bool = False
 
 
 def usable_docs(docs: Sequence[Doc], n_folds: int, notify: Notify) -> List[Doc]:
@@ -85,17 +87,49 @@ def run_trainings(
         check_output(out, overwrite=overwrite or bool(done))
         waiting = [t for t in trainings if t not in done]
         notify(f"{len(trainings)} trainings, {len(done)} of them done before")
-        # By sentences: trainings on a quarter of them take less time.
-        total = sum(len(t.train) for t in waiting)
-        form: Any = {"bar_format": BAR, "smoothing": 0, "disable": None}
-        with tqdm(total=total, leave=False, **form) as progress:
+        # By sentences: trainings on a part of them take less time.
+        clock = _Clock(sum(len(t.train) for t in waiting), len(waiting), notify)
+        form: Any = {"bar_format": BAR, "smoothing": 0, **bar_place()}
+        with tqdm(total=clock.total, leave=False, **form) as progress:
             for i, t in enumerate(waiting, 1):
                 progress.set_description(f"Training {i} of {len(waiting)}")
                 train, test = ([docs[i] for i in part] for part in (t.train, t.test))
                 done[t] = trainer.train_and_predict(train, test, seed=t.seed)
                 records.append([{"key": keys[t], **done[t]._asdict()}])
                 progress.update(len(t.train))
+                clock.count(len(t.train))
+                if progress.disable:  # there is no bar that shows it
+                    clock.tell(i)
     return done
+
+
+class _Clock:
+    """Tells how long the trainings that are left take. total (int): Sentences of all.
+    n_trainings (int): How many there are."""
+
+    def __init__(self, total: int, n_trainings: int, notify: Notify) -> None:
+        self.total, self.n_trainings, self.notify = total, n_trainings, notify
+        self.done, self.start = 0, time.monotonic()
+
+    def count(self, n_sentences: int) -> None:
+        """A training is done. n_sentences (int): That it learned from."""
+        self.done += n_sentences
+
+    def tell(self, number: int) -> None:
+        """Say how long the others take. number (int): Of trainings that are done."""
+        seconds = time.monotonic() - self.start
+        left = seconds * (self.total - self.done) / max(self.done, 1)
+        if number < self.n_trainings:
+            told = f"Training {number} of {self.n_trainings} is done"
+            self.notify(f"{told}: {duration(left)} to go")
+
+
+def duration(seconds: float) -> str:
+    """A time for people, such as "about 3 minutes"."""
+    for unit, length in (("hour", 3600), ("minute", 60)):
+        if seconds >= 1.5 * length:
+            return f"about {round(seconds / length)} {unit}s"
+    return f"about {round(seconds)} seconds" if seconds >= 10 else "a few seconds"
 
 
 def _outcomes(records: Records) -> Dict[str, Outcome]:

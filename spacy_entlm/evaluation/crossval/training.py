@@ -19,12 +19,13 @@ from ...corpus.docs import unannotated
 from ...files.errors import DataError
 from ...files.temporary import temporary_folder
 from ...files.text import check_file
-from ...training.check import entlm_names
+from ...training.check import entlm_pipes
 from ..compare.data import hash_files, hash_value
 from ..scoring import entity_spans
 from .result import Outcome
 
 READER = "spacy.Corpus.v1"
+NO_DATA = "no-data.spacy"
 # What a run replaces, so that it says nothing about what is learned. What is held out
 # is no business of the training: it never looks at its score.
 REPLACED = {
@@ -47,7 +48,10 @@ class Trainer:
             config = load_config(config_path, overrides=overrides, interpolate=False)
             self.nlp: Language = load_pipeline(config, auto_fill=True)
             self.config: Config = self.nlp.config.copy()
-            training = self.config.interpolate()["training"]
+            # Data are given later, and what counts their examples wants a path.
+            settings = self.config.copy()
+            settings.setdefault("paths", {}).update(train=NO_DATA, dev=NO_DATA)
+            training = settings.interpolate()["training"]
             registry.resolve(training, schema=ConfigSchemaTraining)
         except ConfigValidationError as err:
             told = ConfigValidationError.from_error(err, title="", show_config=False)
@@ -92,7 +96,7 @@ class Trainer:
             nlp, _ = train_nlp(nlp, stdout=silence, stderr=silence)
         bare = (unannotated(doc, nlp.vocab) for doc in test)
         found = [entity_spans(doc) for doc in nlp.pipe(bare)]
-        pipes: Any = [nlp.get_pipe(name) for name in entlm_names(nlp)]
+        pipes = list(entlm_pipes(nlp).values())
         words = {x: list(ws) for pipe in pipes for x, ws in pipe.label_data.items()}
         # Models hold each other: without this their weights would add up for a while.
         del nlp, bare, pipes

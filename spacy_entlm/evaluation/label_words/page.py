@@ -42,28 +42,55 @@ def label_words_page(
 ) -> str:
     """The page on label words. report: Of `search`, or empty. backbone: The LM."""
     from ...backbones.loading import load_masked_lm
+
+    settings = {**report.get("settings", {}), "backbone of this page": backbone}
+    views, points = _views(words, report, load_masked_lm(backbone), {})
+    return render_label_words(views, points, settings)
+
+
+def pipeline_page(pipe: Any, name: str) -> str:
+    """The page on the texts by which classes of a pipeline began, and on their rows as
+    they are now. pipe (EntLMNER): Of a pipeline. name (str): Of the pipeline."""
+    network = pipe.network
+    rows = network.label_rows.weight.detach().cpu().numpy()
+    own = dict(zip(network.labels, rows))
+    views, points = _views(pipe.label_data, {}, network.masked_lm, own)
+    settings = {"pipeline": name, "component": pipe.name, "backbone": pipe.backbone}
+    return render_label_words(views, points, settings)
+
+
+def _views(
+    words: LabelWords,
+    report: Mapping[str, Any],
+    masked_lm: Any,
+    own_rows: Mapping[str, numpy.ndarray],
+) -> Tuple[List[ClassView], List[Point]]:
+    """What is shown of classes. own_rows: Rows (width) of classes in place of the means
+    of their words'."""
     from ...label_words.rows import Rows, initial_row
 
-    masked_lm = load_masked_lm(backbone)
     tokenizer = masked_lm.tokenizer
-    rows = Rows(masked_lm.decoder.weight.detach(), None)
+    rows = Rows(masked_lm.decoder.weight.detach().cpu(), None)
     vocabulary = rows.weight.numpy()[: len(tokenizer)]
     ids = {x: {w: word_pieces(w, tokenizer) for w in ws} for x, ws in words.items()}
     views: List[ClassView] = []
     points: List[Point] = []
     for label, own in ids.items():
         shown = {w: tokenizer.convert_ids_to_tokens(i) for w, i in own.items()}
-        groups = [(word, False, [i]) for word, i in own.items() if i]
-        if groups:
-            groups.append((label, True, [i for i in own.values() if i]))
-        for text, is_row, group in groups:
+        groups = {word: [i] for word, i in own.items() if i}
+        for word, group in groups.items():
             row = initial_row(rows, group)[0].numpy()
-            points.append(Point(text, label, is_row, row))
-        near = _nearest(points[-1].row, vocabulary, tokenizer, ids) if groups else []
+            points.append(Point(word, label, False, row))
+        class_row = own_rows.get(label)
+        if class_row is None and groups:
+            class_row = initial_row(rows, [i for i in own.values() if i])[0].numpy()
+        near = []
+        if class_row is not None:
+            points.append(Point(label, label, True, class_row))
+            near = _nearest(class_row, vocabulary, tokenizer, ids)
         counted = report.get("classes", {}).get(label, {})
         views.append(ClassView(label, shown, counted, near))
-    settings = {**report.get("settings", {}), "backbone of this page": backbone}
-    return render_label_words(views, points, settings)
+    return views, points
 
 
 def render_label_words(

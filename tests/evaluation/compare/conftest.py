@@ -57,7 +57,7 @@ def make(raw_config, tmp_path):
     """Makes a checked config, with top-level values in place of those above."""
 
     def make(overrides=None, **values):
-        path = tmp_path / "test.yml"
+        path = tmp_path / "comparison.yml"
         path.write_text(json.dumps({**raw_config, **values}))
         return read_config(path, overrides or {})
 

@@ -1,8 +1,11 @@
 """The config of a comparison: what it means, and what is said of a wrong one."""
 
 import pytest
+import spacy
 
-from spacy_entlm.evaluation.compare.config import read_config
+from spacy_entlm.decoding.io import IODecoder
+from spacy_entlm.decoding.viterbi import ViterbiDecoder
+from spacy_entlm.evaluation.compare.config import METHODS, read_config
 from spacy_entlm.files.errors import DataError
 
 
@@ -84,3 +87,14 @@ def test_settings_of_a_variant_replace_those_of_the_comparison(make):
     )
     settings = config.settings_of(config.variants["a"])
     assert (settings.epochs, settings.batch_size) == (3, 8)
+
+
+@pytest.mark.parametrize(
+    "name, decoder", [("entlm", IODecoder), ("entlm_struct", ViterbiDecoder)]
+)
+def test_entlm_decodes_each_word_by_itself_and_entlm_struct_whole_sentences(
+    name, decoder
+):
+    method = METHODS[name]
+    pipe = spacy.blank("en").add_pipe(method.factory, config=method.config)
+    assert type(pipe.decoder) is decoder

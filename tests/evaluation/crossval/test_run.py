@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from spacy_entlm.evaluation.crossval.result import Outcome
-from spacy_entlm.evaluation.crossval.run import Settings, run_trainings
+from spacy_entlm.evaluation.crossval.run import Settings, duration, run_trainings
 from spacy_entlm.files.errors import DataError
 
 SETTINGS = Settings(n_folds=2, n_repeats=1, curve=False)
@@ -111,3 +111,18 @@ def test_lines_hold_what_was_found(run, store):
     line = json.loads(store.read_text(encoding="utf8").splitlines()[0])
     assert line["found"] == [[[0, 1, "Ort ä"]]] * 3
     assert line["label_words"] == WORDS
+
+
+@pytest.mark.parametrize(
+    "seconds, text",
+    [
+        *((0, "a few seconds"), (45.2, "about 45 seconds"), (80, "about 80 seconds")),
+        *(
+            (120, "about 2 minutes"),
+            (5000, "about 83 minutes"),
+            (7200, "about 2 hours"),
+        ),
+    ],
+)
+def test_a_time_is_told_as_people_say_it(seconds, text):
+    assert duration(seconds) == text

@@ -22,8 +22,10 @@ from spacy_entlm.pretraining.settings import Settings
 from spacy_entlm.teaching.run import Teaching
 from spacy_entlm.teaching.settings import Settings as TeachSettings
 from spacy_entlm.workbench import runs as workbench_runs
+from spacy_entlm.workbench.adding import NewText
+from spacy_entlm.workbench.changes import ACCEPT
 from spacy_entlm.workbench.docs import make_pipeline
-from spacy_entlm.workbench.store import ACCEPT, NewText, Store
+from spacy_entlm.workbench.store import Store
 from spacy_entlm.workbench.worker import main
 
 from .conftest import names_in, read_files, read_model, steady

@@ -1,0 +1,96 @@
+"""Checks of `spacy project run` with a project of ours.
+
+`--vars.NAME` replaces a variable of project.yml. spaCy takes any name, also one that
+the file does not have, and does what it would have done without. Before it runs a
+command it imports those of this package: that is where names are checked, and where
+results get the name of the data's folder.
+"""
+
+import sys
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Dict, List, Tuple
+
+import srsly
+import typer
+from wasabi.util import locale_escape
+
+PROJECT_FILE = "project.yml"
+RUN = ["project", "run"]
+VARS = "--vars."
+DATA, DATASET = "data", "dataset"
+# A project that has it in a script is one of ours.
+OUR_COMMANDS = "spacy entlm "
+
+
+class UnknownVariable(ValueError):
+    """A variable that the project does not have; the message names those it has."""
+
+
+def check_project_run(arguments: List[str]) -> None:
+    """Check the arguments of this program, and add to them, as `project_arguments` says
+    it; a variable that there is not ends it with one line."""
+    try:
+        arguments += project_arguments(arguments)
+    except UnknownVariable as error:
+        line = locale_escape(f"✘ {error}")
+        typer.echo(typer.style(line, fg="red"), err=True)
+        sys.exit(1)
+
+
+def project_arguments(arguments: List[str]) -> List[str]:
+    """Check the arguments of a program where they run a project of ours.
+
+    arguments (List[str]): Of the program, its name first (`sys.argv`).
+    RETURNS (List[str]): What is to be added: where only the folder of data is named,
+        the folder's name is that of the dataset. None for other commands.
+    RAISES (UnknownVariable): If the project has no variable of a name.
+    """
+    if arguments[1:3] != RUN or "--help" in arguments:
+        return []
+    given, others = _parse(arguments[3:])
+    folder = Path(others[1]) if len(others) > 1 else Path.cwd()
+    known = _variables(folder / PROJECT_FILE)
+    for name in given:
+        if known and name not in known:
+            near = get_close_matches(name, known, n=1)
+            meant = f" (do you mean {VARS}{near[0]}?)" if near else ""
+            raise UnknownVariable(
+                f"{PROJECT_FILE} has no variable {name!r}, as in {VARS}{name}{meant}"
+                f"; it has {', '.join(known)}"
+            )
+    if not {DATA, DATASET} <= known.keys() or DATA not in given or DATASET in given:
+        return []
+    data = (folder / given[DATA]).resolve()
+    is_default = data == (folder / str(known[DATA])).resolve()
+    return [] if is_default or not data.name else [f"{VARS}{DATASET}", data.name]
+
+
+def _parse(arguments: List[str]) -> Tuple[Dict[str, str], List[str]]:
+    """The variables that are set, and arguments without a name: command and folder."""
+    given, others = {}, []
+    left = list(arguments)
+    while left:
+        argument = left.pop(0)
+        if not argument.startswith("-"):
+            others.append(argument)
+            continue
+        name, equals, value = argument.partition("=")
+        if "." in name and not equals:
+            value = left.pop(0) if left and not left[0].startswith("--") else "true"
+        if name.startswith(VARS):
+            given[name.removeprefix(VARS)] = value
+    return given, others
+
+
+def _variables(path: Path) -> Dict[str, Any]:
+    """The variables of a project that has commands of ours; else none."""
+    try:
+        project: Any = srsly.read_yaml(path)
+        scripts = [
+            line for command in project["commands"] for line in command["script"]
+        ]
+        is_ours = any(OUR_COMMANDS in str(line) for line in scripts)
+        return dict(project["vars"]) if is_ours else {}
+    except (OSError, ValueError, LookupError, TypeError):
+        return {}  # spaCy tells what is wrong with it

@@ -1,0 +1,174 @@
+"""The command `predict` with names of classes in place of a pipeline."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from spacy_entlm.cli import entlm_cli
+from spacy_entlm.pipeline.entlm_ner import EntLMNER
+
+NAMES = "PER,LOC,ORG"
+
+
+@pytest.fixture
+def predict(knowing, texts, tmp_path, monkeypatch):
+    """Runs the command in a folder of its own that holds texts, with a backbone that
+    knows what classes are called."""
+    monkeypatch.chdir(tmp_path)
+    Path("in.txt").write_text("\n".join(texts) + "\n", encoding="utf8")
+
+    def predict(*args, options=("--backbone", str(knowing), "--lang", "xx")):
+        return CliRunner().invoke(entlm_cli, ["predict", *map(str, args), *options])
+
+    return predict
+
+
+def spans(path):
+    lines = Path(path).read_text(encoding="utf8").splitlines()
+    return [
+        [(s["start"], s["end"], s["label"]) for s in json.loads(line)["spans"]]
+        for line in lines
+    ]
+
+
+@pytest.fixture
+def expected(annotated):
+    return [annotation["entities"] for _, annotation in annotated]
+
+
+def test_names_of_classes_are_enough(predict, expected):
+    result = predict("--labels", NAMES, "in.txt", "out.jsonl")
+    assert result.exit_code == 0, result.stderr
+    assert spans("out.jsonl") == expected
+    told = [line.split(maxsplit=1) for line in result.stdout.splitlines()]
+    assert told[1:4] == [
+        ["PER", "person"],
+        ["LOC", "location"],
+        ["ORG", "organization"],
+    ]
+    assert f"{len(expected)} texts, 21 entities" in result.stdout
+
+
+def test_a_page_can_be_looked_at(predict, texts):
+    assert predict("in.txt", "out.html", "--labels", " PER , LOC,").exit_code == 0
+    page = Path("out.html").read_text(encoding="utf8")
+    assert "Anna Smith" in page and "PER" in page and "ORG" not in page
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        ["PER", "LOC", "ORG"],
+        {"PER": "person", "LOC": ["location"], "ORG": None},
+        {"PER": [], "LOC": "", "ORG": ["organization", "organization"]},
+    ],
+)
+def test_a_file_may_give_words_or_descriptions(predict, expected, classes):
+    Path("classes.json").write_text(json.dumps(classes), encoding="utf8")
+    result = predict("--labels", "classes.json", "in.txt", "out.jsonl")
+    assert result.exit_code == 0, result.output
+    assert spans("out.jsonl") == expected
+
+
+def test_a_class_is_called_as_it_was_asked_for(predict, expected):
+    names = {"PER": "Wer?", "LOC": "日本", "ORG": "a-b c"}
+    classes = dict(zip(names.values(), ["person", "location", "organization"]))
+    Path("c.json").write_text(json.dumps(classes), encoding="utf8")
+    assert predict("--labels", "c.json", "in.txt", "out.jsonl").exit_code == 0
+    assert spans("out.jsonl") == [
+        [(start, end, names[label]) for start, end, label in ents] for ents in expected
+    ]
+
+
+def test_an_interrupted_run_goes_on(predict, expected):
+    assert predict("--labels", NAMES, "in.txt", "whole.jsonl").exit_code == 0
+    lines = Path("whole.jsonl").read_bytes().splitlines(keepends=True)
+    Path("out.jsonl.unfinished").write_bytes(b"".join(lines[:4]))
+    result = predict("--labels", NAMES, "in.txt", "out.jsonl", "--resume")
+    assert result.exit_code == 0, result.output
+    assert spans("out.jsonl") == expected
+
+
+def test_the_threshold_holds(predict):
+    args = ("--labels", NAMES, "in.txt", "out.jsonl", "--threshold", "1.0")
+    assert predict(*args).exit_code == 0
+    assert not any(spans("out.jsonl"))
+
+
+def test_first_texts_are_there_before_all_are_read(predict, monkeypatch, texts):
+    """The first batches are small, and what is found is the same."""
+    sizes, score_docs = [], EntLMNER.score_docs
+
+    def noted(self, docs):
+        sizes.append(len(docs))
+        return score_docs(self, docs)
+
+    monkeypatch.setattr(EntLMNER, "score_docs", noted)
+    Path("in.txt").write_text("\n".join(texts * 10) + "\n", encoding="utf8")
+    assert predict("--labels", NAMES, "in.txt", "out.jsonl").exit_code == 0
+    assert sum(sizes) == 10 * len(texts) and sizes[0] <= 10 < sizes[-2]
+    sizes.clear()
+    args = ("--labels", NAMES, "in.txt", "one.jsonl", "--batch-size", "1")
+    assert predict(*args).exit_code == 0
+    assert set(sizes) == {1}
+    assert spans("one.jsonl") == spans("out.jsonl")
+
+
+BACKBONE = ("--backbone", "none")
+
+
+@pytest.mark.parametrize(
+    "args, options, message",
+    [
+        (["in.txt", "out.jsonl"], (), "nothing says what to find: put a pipeline"),
+        (["model", "in.txt", "out.jsonl", "--labels", "a"], (), "leave out the first"),
+        (
+            ["--labels", "a", "b,", "in.txt", "o.jsonl"],
+            (),
+            "and no blanks: person,city",
+        ),
+        (["in.txt"], (), "expected PIPELINE IN OUT, or --labels NAMES IN OUT"),
+        (["a", "b", "in.txt", "out.jsonl"], (), "expected PIPELINE IN OUT"),
+        (["m", "in.txt", "out.jsonl"], ("--lang", "de"), "--lang goes with --labels"),
+        (["m", "in.txt", "out.jsonl"], BACKBONE, "--backbone goes with --labels"),
+        (["in.txt", "out.jsonl", "--labels", " , "], (), "no name of a class in"),
+        (["in.txt", "o.jsonl", "--labels", "n.json"], (), "n.json: no such file"),
+        (["in.txt", "o.jsonl", "--labels", "7.json"], (), "7.json: holds no classes"),
+        (["in.txt", "o.jsonl", "--labels", "in.json"], (), "in.json: holds no classes"),
+        (["in.txt", "out.jsonl", "--labels", "a"], ("--lang", "qq"), "--lang qq"),
+        (
+            ["in.txt", "out.jsonl", "--labels", "a"],
+            BACKBONE,
+            "no folder of a masked LM",
+        ),
+        (["none.txt", "out.jsonl", "--labels", "a"], (), "none.txt: no such file"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(predict, args, options, message):
+    Path("7.json").write_text("7")
+    Path("in.json").write_text('{"PER": 7}')
+    result = predict(*args, options=options)
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert message in line
+    assert not Path("out.jsonl").exists()
+
+
+def test_a_backbone_that_reads_no_names_is_told(predict, bert):
+    options = ("--labels", NAMES, "--backbone", str(bert), "--lang", "xx")
+    result = predict("in.txt", "out.jsonl", options=options)
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert "leave the option out for entlm-base" in line
+
+
+def test_the_packages_own_backbone_is_the_default(predict, texts):
+    """Without any option, and in any language."""
+    Path("in.txt").write_text("Ann Lee has influenza in Lima .\n", encoding="utf8")
+    args = ("in.txt", "out.jsonl", "--labels", "person,disease")
+    result = predict(*args, options=())
+    assert result.exit_code == 0, result.output
+    (found,) = spans("out.jsonl")
+    assert (0, 7, "person") in found and (12, 21, "disease") in found
