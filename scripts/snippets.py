@@ -20,6 +20,7 @@ processors do not add up in the same way.
 
 import contextlib
 import io
+import json
 import os
 import re
 import shlex
@@ -30,7 +31,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional
 
-import srsly
 import typer
 from typer.testing import CliRunner
 
@@ -105,7 +105,7 @@ def read_snippets(path: Path) -> List[Snippet]:
             "".join(cell["source"]),
             "".join(line for some in cell["outputs"] for line in some["text"]),
         )
-        for cell in cells(srsly.json_loads(text))
+        for cell in cells(json.loads(text))
     ]
 
 
@@ -219,12 +219,12 @@ def correct(path: Path, told: List[Told]) -> None:
     points."""
     page = path.read_text(encoding="utf8")
     if path.suffix == NOTEBOOK:
-        notebook: Any = srsly.json_loads(page)
+        notebook: Any = json.loads(page)
         for cell, each in zip(cells(notebook), told):
             lines = each.printed.splitlines(keepends=True)
             stream = {"name": "stdout", "output_type": "stream", "text": lines}
             cell["outputs"] = [stream] if lines else []
-        page = srsly.json_dumps(notebook, indent=1) + "\n"
+        page = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
     else:
         for each in reversed(told):
             snippet = each.snippet

@@ -161,7 +161,10 @@ def _load_entlm(job: Job) -> Tuple[Any, Any]:
     nlp = spacy.blank("en")
     # The whole document, as by default, also without spacy-transformers.
     options |= {"name": job.backbone, "get_spans": OUR_SPANS}
-    pipe: Any = nlp.add_pipe("entlm_ner", config={"model": options})
+    # Transitions would smooth away what random weights find here and there.
+    decoder = {"@misc": "spacy-entlm.viterbi_decoder.v1", "tau": 0.0}
+    config = {"model": options, "decoder": decoder}
+    pipe: Any = nlp.add_pipe("entlm_ner", config=config)
     pipe.initialize(lambda: [_example(nlp)], nlp=nlp, label_words=LABEL_WORDS)
     pipe.label_bias = _bias_for(*_trial_scores(nlp, pipe, job))
     return nlp, pipe

@@ -22,7 +22,7 @@ MAX_MARKS = 5000
 # Of a call: names of classes, words that are looked for, texts that are mended.
 MAX_NAME, MAX_WORDS, MAX_TEXTS = 100, 300, 1000
 # Least confidence of what is shown, before a pipeline says what suits it.
-LEAST = 0.2
+LEAST = 0.3
 MAX_DOUBTFUL = 100
 
 

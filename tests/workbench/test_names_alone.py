@@ -107,7 +107,7 @@ def test_names_alone_mark_all_texts_and_a_training_takes_over(tmp_path, idle):
     sure = [x[3] for text in shown for x in text["proposed"]]
     assert min(sure) >= 0.05 and max(sure) < 1
     assert all(text["marks"] is None for text in shown)
-    assert float(store.setting("suits", "0")) == 0.2
+    assert float(store.setting("suits", "0")) == 0.3
     # Berlin is none any more: the training decides.
     for number in (*range(1, 9), *range(25, 33)):
         marks = [(0, 2, person)]
