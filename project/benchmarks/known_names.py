@@ -13,6 +13,7 @@ of TRAIN are measured. TRAIN may be a folder of samples, 1.jsonl and so on.
 import json
 import random
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
@@ -68,13 +69,18 @@ def main(
 def parts(
     train: Path, test: Optional[Path], shots: int, sample: int
 ) -> Tuple[List[Doc], List[Doc], List[Doc]]:
-    """Examples, sentences that are measured, and the others."""
+    """Examples, sentences that are measured, and the others. Of a pool, a class with
+    too few names for a sample is none."""
     nlp = spacy.blank("en")
+    gold = [] if test is None else read_docs(test, nlp)[0]
     if train.is_dir():
         examples, rest = read_docs(train / f"{sample}.jsonl", nlp)[0], []
     else:
         pool = {doc.text: doc for doc in read_docs(train, nlp)[0] if len(doc) > 1}
         rest = list(pool.values())
+        counts = Counter(ent.label_ for doc in rest for ent in doc.ents)
+        for doc in [*rest, *gold]:
+            doc.ents = [ent for ent in doc.ents if counts[ent.label_] >= shots]
         try:
             examples = sample_exact(rest, shots, seed=sample, min_words=MIN_WORDS)
         except SamplingError:
@@ -83,7 +89,7 @@ def parts(
     rest = [doc for doc in rest if doc.text not in taken]
     random.Random(sample).shuffle(rest)
     if test is not None:
-        return examples, read_docs(test, nlp)[0], rest
+        return examples, gold, rest
     return examples, rest[:MEASURED], rest[MEASURED:]
 
 
