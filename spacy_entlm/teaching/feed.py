@@ -9,7 +9,7 @@ from ..files.errors import DataError
 
 # Batches that each process makes ahead.
 AHEAD = 3
-# Seconds to wait before asking whether a process is still alive.
+# Seconds to wait before asking whether the other process is still alive.
 PATIENCE = 5.0
 
 
@@ -55,14 +55,27 @@ class Feed:
 
     def _work(self, i: int, fed: Any) -> None:
         number = self.first + i
-        while True:
-            fed.put(self.make(number))
+        while _put(self.make(number), fed):
             number += self.workers
+        # What is left needs no reader: there is none.
+        fed.cancel_join_thread()
 
     def _shared(self) -> Iterator[Any]:
         while True:
             for process, fed in zip(self._processes, self._queues):
                 yield _get(process, fed)
+
+
+def _put(made: Any, fed: Any) -> bool:
+    """Whether a batch was handed on: not where the process that wants it is gone."""
+    parent = multiprocessing.parent_process()
+    while parent is not None and parent.is_alive():
+        try:
+            fed.put(made, timeout=PATIENCE)
+            return True
+        except queue.Full:
+            continue
+    return False
 
 
 def _get(process: Any, fed: Any) -> Any:

@@ -3,6 +3,9 @@
 import itertools
 import os
 import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -59,3 +62,34 @@ def test_a_process_that_has_ended_is_told(monkeypatch):
     with told, Feed(end, 0, 2) as batches:
         for expected in range(4):
             assert next(batches) == expected
+
+
+def is_running(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_they_are_gone_after_a_kill_too():
+    """Of the process that wants the batches."""
+    code = (
+        "import os, signal\n"
+        "from spacy_entlm.teaching import feed\n"
+        "feed.PATIENCE = 0.2\n"
+        "with feed.Feed(lambda number: os.getpid(), 0, 2) as batches:\n"
+        "    print(next(batches), next(batches), flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        pids = [int(pid) for pid in process.stdout.readline().split()]
+    assert len(pids) == 2
+    deadline = time.monotonic() + 10
+    while any(map(is_running, pids)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    alive = [pid for pid in pids if is_running(pid)]
+    for pid in alive:
+        os.kill(pid, signal.SIGKILL)
+    assert not alive
