@@ -6,6 +6,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Collection, Dict, Iterator, List, Optional
 
+from safetensors import SafetensorError
+
 from ..backbones.masked_lm import MaskedLM
 from ..backbones.name_map import NameMap
 from ..backbones.recommended import PRETRAIN_FILE
@@ -47,6 +49,17 @@ class RunFolder:
             finally:
                 if not self.is_begun:
                     self._clear()
+
+    @contextmanager
+    def telling_full_disk(self) -> Iterator[None]:
+        """Tell in a DataError that something cannot be written, and how to go on."""
+        try:
+            yield
+        except (OSError, SafetensorError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            then = "go on with --resume" if self.is_begun else "begin again"
+            problem = f"cannot be written ({reason}): make room, and {then}"
+            raise DataError(problem, path=self.path) from error
 
     @property
     def is_begun(self) -> bool:

@@ -1,7 +1,7 @@
 """What a pre-training is asked to do."""
 
 from pathlib import Path
-from typing import Any, List, Literal, Optional
+from typing import Any, ClassVar, Dict, List, Literal, Optional
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -12,7 +12,25 @@ MASK_SHARE = 0.15
 DEFAULT_LENGTH = 128
 
 
-class Settings(BaseModel):
+class RunSettings(BaseModel):
+    """Settings of a command, which a message names as its options are called."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    # Options that are called otherwise than their settings.
+    options: ClassVar[Dict[str, str]] = {}
+
+    def __init__(self, **values: Any) -> None:
+        """RAISES (DataError): If a value is out of its range."""
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = str(first["loc"][0])
+            option = self.options.get(name, name.replace("_", "-"))
+            raise DataError(f"--{option} {first['input']}: {first['msg']}") from error
+
+
+class Settings(RunSettings):
     """Settings of a pre-training. What ends it is `steps`, `epochs` or `minutes`,
     whatever comes first; without any of them it is one pass over the text.
 
@@ -31,8 +49,6 @@ class Settings(BaseModel):
     few_shot_learn_rate: What the model recommends for few-shot training; None: what the
         backbone recommends, if it does.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     steps: Optional[int] = Field(None, ge=0)
     epochs: Optional[float] = Field(None, gt=0)
@@ -53,12 +69,7 @@ class Settings(BaseModel):
     checkpoint_minutes: float = Field(5.0, ge=0)
 
     def __init__(self, **values: Any) -> None:
-        """RAISES (DataError): If a value is out of its range."""
-        try:
-            super().__init__(**values)
-        except ValidationError as error:
-            first = error.errors()[0]
-            option = str(first["loc"][0]).replace("_", "-")
-            raise DataError(f"--{option} {first['input']}: {first['msg']}") from error
+        """RAISES (DataError): If a value is out of its range, or of no use."""
+        super().__init__(**values)
         if self.lexicon and not self.add_vocab:
             raise DataError("--lexicon tells which words to add: give --add-vocab too")

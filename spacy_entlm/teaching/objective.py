@@ -3,7 +3,7 @@ words the word's own piece; and the pieces of plain text that are hidden."""
 
 import math
 from pathlib import Path
-from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, List, NamedTuple, Sequence, Tuple
 
 import torch
 from torch.nn.functional import cross_entropy
@@ -117,23 +117,18 @@ def _kind_rows(
         for piece in special:
             is_piece = is_piece & (names != piece)
         biases = None if decoder.bias is None else decoder.bias[names]
-        read = (is_piece, decoder.weight[names], biases)
+        rows = decoder.weight[names]
         states = student.hidden(names, (names != pad).long())
-        found.append([_rows_of(student, state, *read) for state in states])
+        found.append(
+            [
+                rows_of_names(student.name_map, is_piece, state, rows, biases)
+                for state in states
+            ]
+        )
     return [
         (torch.cat([rows for rows, _ in depth]), torch.cat([bias for _, bias in depth]))
         for depth in zip(*found)
     ]
-
-
-def _rows_of(
-    student: Student,
-    state: torch.Tensor,
-    is_piece: torch.Tensor,
-    rows: torch.Tensor,
-    biases: Optional[torch.Tensor],
-) -> Tuple[torch.Tensor, torch.Tensor]:
-    return rows_of_names(student.name_map, is_piece, state, rows, biases)
 
 
 def _shift(batch: KindBatch, decoder: Any, vocabulary: torch.Tensor) -> torch.Tensor:

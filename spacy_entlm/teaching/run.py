@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
-from safetensors import SafetensorError
 from tqdm import tqdm
 
 from ..backbones.loading import load_masked_lm
@@ -84,13 +83,8 @@ class Teaching:
             if noted is not None and not folder.is_begun:
                 self.echo(f"{self.out} is finished")
                 return noted
-            try:
+            with folder.telling_full_disk():
                 report = self._train(folder, given, noted, device)
-            except (OSError, SafetensorError) as error:  # the disk is full
-                reason = getattr(error, "strerror", None) or str(error)
-                then = "go on with --resume" if folder.is_begun else "begin again"
-                problem = f"cannot be written ({reason}): make room, and {then}"
-                raise DataError(problem, path=folder.path) from error
             folder.end()
         for line in [*_describe(report), f"Wrote {self.out}"]:
             self.echo(line)

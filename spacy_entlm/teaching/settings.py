@@ -3,15 +3,13 @@
 from pathlib import Path
 from typing import Any, List, Literal, Optional
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from ..files.errors import DataError
-
-# Options of the command that are called otherwise than their settings.
-OPTIONS = {"lines": "lines-per-step", "texts": "texts-per-step"}
+from ..pretraining.settings import RunSettings
 
 
-class Settings(BaseModel):
+class Settings(RunSettings):
     """Settings of a teaching. What ends it is `steps` or `minutes`, whatever comes
     first; without either it is ten passes over the lines.
 
@@ -30,7 +28,7 @@ class Settings(BaseModel):
     workers: Processes that prepare lines; 0: none but this one.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    options = {"lines": "lines-per-step", "texts": "texts-per-step"}  # noqa: RUF012
 
     steps: Optional[int] = Field(None, ge=0)
     minutes: Optional[float] = Field(None, gt=0)
@@ -54,13 +52,7 @@ class Settings(BaseModel):
 
     def __init__(self, **values: Any) -> None:
         """RAISES (DataError): If a value is out of its range, or of no use."""
-        try:
-            super().__init__(**values)
-        except ValidationError as error:
-            first = error.errors()[0]
-            name = str(first["loc"][0])
-            option = OPTIONS.get(name, name.replace("_", "-"))
-            raise DataError(f"--{option} {first['input']}: {first['msg']}") from error
+        super().__init__(**values)
         if self.types and not self.label_sets:
             raise DataError(f"--types {self.types}: give --label-sets, whose it is")
 

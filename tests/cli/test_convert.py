@@ -1,6 +1,5 @@
 import json
 import os
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +11,6 @@ from spacy.tokens import DocBin
 from typer.testing import CliRunner
 
 from spacy_entlm.cli import entlm_cli
-from spacy_entlm.cli._util import one_line_errors
-from spacy_entlm.corpus.readers import DataError
-from spacy_entlm.files.file import write_file
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared" / "data"
@@ -375,47 +371,3 @@ def test_real_corpus_is_converted_whole(convert):
     result = convert(SHARED / "conll03" / "test.jsonl", "out.spacy")
     assert result.exit_code == 0
     assert len(DocBin().from_disk("out.spacy")) == 3453
-
-
-# What the commands share
-
-
-def test_write_file_removes_the_temporary_file_on_failure(tmp_path):
-    path = tmp_path / "out.txt"
-    path.write_text("old")
-    with pytest.raises(KeyboardInterrupt), write_file(path) as temporary:
-        temporary.write_text("half")
-        assert temporary.parent == tmp_path
-        assert temporary.suffix == ".txt"
-        raise KeyboardInterrupt
-    assert os.listdir(tmp_path) == ["out.txt"]
-    assert path.read_text() == "old"
-
-
-def test_write_file_keeps_a_link_and_usual_permissions(tmp_path):
-    link, target, plain = (tmp_path / name for name in ("link", "target", "plain"))
-    target.write_text("old")
-    link.symlink_to(target)
-    plain.write_text("")
-    with write_file(link) as temporary:
-        temporary.write_text("new")
-    assert link.is_symlink()
-    assert target.read_text() == "new"
-    assert stat.S_IMODE(target.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
-def test_write_file_refuses_what_is_no_regular_file(tmp_path):
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    with pytest.raises(DataError, match="no regular file"), write_file(pipe):
-        pass
-
-
-def test_one_line_errors_folds_long_messages_and_lets_other_errors_pass(capsys):
-    with pytest.raises(Exception) as caught, one_line_errors():
-        raise ValueError("first\n\n   second")
-    assert getattr(caught.value, "exit_code", None) == 1
-    assert "first second\n" in capsys.readouterr().err
-    with pytest.raises(KeyError), one_line_errors():
-        raise KeyError("a bug")

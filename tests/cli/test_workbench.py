@@ -1,5 +1,6 @@
 """The command `workbench`: what it makes of its arguments before it serves."""
 
+import socket
 import sys
 from pathlib import Path
 
@@ -151,3 +152,16 @@ def test_what_becomes_of_texts_that_came_before_is_said(workbench):
     result = workbench("data", "wb")
     assert "1 text had other marks already" in result.stdout
     assert "1 text in train and in test" in result.stdout
+
+
+def test_a_taken_port_is_told_before_anything_else(tmp_path, monkeypatch):
+    pytest.importorskip("fastapi", reason="needs the extra `workbench`")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "texts.txt").write_text("Anna sleeps.\n", encoding="utf8")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        args = ["workbench", "texts.txt", "wb", "--labels", "PER", "--port", port]
+        result = CliRunner().invoke(entlm_cli, args)
+    assert result.exit_code == 1 and result.stdout == ""
+    assert f"cannot listen on port {port}" in result.stderr
+    assert not (tmp_path / "wb").exists()

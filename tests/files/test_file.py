@@ -1,6 +1,7 @@
 """Files that are complete or not there."""
 
 import os
+import stat
 
 import pytest
 
@@ -55,3 +56,35 @@ def test_file_that_another_wrote_in_the_meantime_is_not_replaced_unasked(tmp_pat
     with write_file(path) as temporary:
         temporary.write_text("late")
     assert path.read_text() == "late"
+
+
+def test_write_file_removes_the_temporary_file_on_failure(tmp_path):
+    path = tmp_path / "out.txt"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt), write_file(path) as temporary:
+        temporary.write_text("half")
+        assert temporary.parent == tmp_path
+        assert temporary.suffix == ".txt"
+        raise KeyboardInterrupt
+    assert os.listdir(tmp_path) == ["out.txt"]
+    assert path.read_text() == "old"
+
+
+def test_write_file_keeps_a_link_and_usual_permissions(tmp_path):
+    link, target, plain = (tmp_path / name for name in ("link", "target", "plain"))
+    target.write_text("old")
+    link.symlink_to(target)
+    plain.write_text("")
+    with write_file(link) as temporary:
+        temporary.write_text("new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+    assert stat.S_IMODE(target.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_write_file_refuses_what_is_no_regular_file(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(DataError, match="no regular file"), write_file(pipe):
+        pass

@@ -4,6 +4,7 @@ import spacy
 import torch
 from spacy.util import registry
 
+import spacy_entlm
 from spacy_entlm.training.weights import round_weights
 
 NAME = "entlm_ner"
@@ -29,6 +30,20 @@ def test_a_rounded_pipeline_is_half_as_large_and_loads_as_it_is(
     before = nlp.get_pipe(NAME).network.state_dict()
     after = loaded.get_pipe(NAME).network.state_dict()
     assert all(torch.equal(before[key], after[key]) for key in before)
+
+
+def test_frozen_and_exported_components_stay_as_they_are(trained_folder, tmp_path):
+    round_pipeline = registry.callbacks.get("spacy-entlm.round_weights.v1")()
+    nlp = spacy.load(trained_folder)
+    parameter = nlp.get_pipe(NAME).network.rows[0]
+    with torch.no_grad():
+        parameter.add_(1e-6)
+    before = parameter.detach().clone()
+    nlp.config["training"]["frozen_components"] = [NAME]
+    round_pipeline(nlp)
+    assert torch.equal(parameter, before)
+    exported = spacy_entlm.export(spacy.load(trained_folder), tmp_path, format="int8")
+    assert round_pipeline(exported) is exported
 
 
 def test_rounding_changes_less_than_half_precision_can_tell():

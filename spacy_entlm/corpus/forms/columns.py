@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from typing import Iterable, Sequence
+from typing import Iterable, Optional, Sequence
 
 from ...files.errors import DataError
 from ...files.text import Line
@@ -38,23 +38,36 @@ def read_columns(lines: Iterable[Line], source: Source) -> list[WordRecord]:
         return []
     _check_columns(rows, source)
     header, sentences = take_header(sentences)
-    try:
-        if source.columns is not None:
-            roles = named_roles(source.columns, header, len(rows[0][1]))
-        else:
-            roles = tell_roles(header, sentences)
-    except ValueError as error:
-        raise DataError(
-            f"{error} ({describe_row(rows[0][1])}): say it, eg --columns 1,2 "
-            "(word,tag)",
-            path=source.path,
-            line=rows[0][0],
-        ) from error
+    roles = choose_roles(header, sentences, rows[0][1], source, line=rows[0][0])
     source.report.understood = str(roles) + (" (row 1 a header)" if header else "")
     if roles.inner is not None:
         inner = sum(_begins(row[roles.inner]) for _, row in sum(sentences, []))
         source.report.skipped[INNER] += inner
     return [_record(sentence, roles) for sentence in sentences]
+
+
+def choose_roles(
+    header: Sequence[str],
+    sentences: Sequence[Sequence[Row]],
+    first: Sequence[str],
+    source: Source,
+    *,
+    line: Optional[int] = None,
+) -> Roles:
+    """The columns that are asked for, or else those that `tell_roles` finds.
+
+    first (Sequence[str]): The first row, and line (Optional[int]): its line in the
+        file, for the message.
+    RAISES (DataError): If there are no such columns, or nothing tells.
+    """
+    try:
+        if source.columns is not None:
+            return named_roles(source.columns, header, len(first))
+        return tell_roles(header, sentences)
+    except ValueError as error:
+        hint = "say it, eg --columns 1,2 (word,tag)"
+        problem = f"{error} ({describe_row(first)}): {hint}"
+        raise DataError(problem, path=source.path, line=line) from error
 
 
 def describe_row(row: Sequence[str]) -> str:

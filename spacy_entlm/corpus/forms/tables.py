@@ -11,9 +11,9 @@ from typing import Any, Iterable, Iterator, Optional, Sequence
 from ...files.errors import DataError, located
 from ...files.text import Line, read_lines, unpacked_extension
 from ..records import Record, WordRecord
-from .columns import describe_row, take_header, tell_roles
+from .columns import choose_roles, take_header
 from .json_texts import parse_text
-from .roles import TAG_NAMES, named_roles
+from .roles import TAG_NAMES
 from .source import Place, Source
 from .spans import make_record
 
@@ -218,15 +218,7 @@ def _words(rows: Sequence[Row], names: list[str], source: Source) -> list[Record
             sentences[-1].append((number, row))
     sentences = [sentence for sentence in sentences if sentence]
     header, sentences = take_header(sentences)
-    try:
-        if source.columns is not None:
-            roles = named_roles(source.columns, header, len(rows[0][1]))
-        else:
-            roles = tell_roles(header, sentences)
-    except ValueError as error:
-        hint = "say it, eg --columns 1,2 (word,tag)"
-        problem = f"{error} ({describe_row(rows[0][1])}): {hint}"
-        raise DataError(problem, path=source.path) from error
+    roles = choose_roles(header, sentences, rows[0][1], source)
     told = f"a table, {roles}"
     source.report.understood = told + (f" ({ROW} 1 a header)" if header else "")
     return [

@@ -1,8 +1,6 @@
 """The page in a real browser: overview, help, and what goes wrong where people begin.
 Nothing is trained here; what a model found is put into the file."""
 
-import socket
-
 import pytest
 
 pytest.importorskip(
@@ -389,19 +387,3 @@ def test_nothing_is_wider_than_the_page(browser, serving, store, size):  # noqa:
             page.wait_for_timeout(200)
             width = page.evaluate("document.documentElement.scrollWidth")
             assert width <= SIZES[size][0], view
-
-
-def test_a_taken_port_is_told_before_anything_else(tmp_path, monkeypatch):
-    from typer.testing import CliRunner
-
-    from spacy_entlm.cli import entlm_cli
-
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "texts.txt").write_text("Anna sleeps.\n", encoding="utf8")
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        args = ["workbench", "texts.txt", "wb", "--labels", "PER", "--port", port]
-        result = CliRunner().invoke(entlm_cli, args)
-    assert result.exit_code == 1 and result.stdout == ""
-    assert f"cannot listen on port {port}" in result.stderr
-    assert not (tmp_path / "wb").exists()
