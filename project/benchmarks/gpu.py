@@ -39,7 +39,7 @@ from spacy_entlm.model.batches import doc_groups, iter_batches
 from spacy_entlm.model.layer import shim_of
 from spacy_entlm.model.precision import DTYPES, autocast
 from spacy_entlm.model.reading import read_windows
-from spacy_entlm.pipeline.base import MOST_WORDS
+from spacy_entlm.pipeline.base import MAX_WORDS
 from spacy_entlm.pipeline.export import OUR_SPANS
 
 NAME = "entlm_ner"
@@ -181,7 +181,7 @@ def _encoder(nlp: Language, docs: List[Doc], precision: str) -> Callable[[], Non
     pipe: Any = nlp.get_pipe(NAME)
     network, reading = pipe.network.eval(), pipe.layer.attrs["reading"]
     limits = shim_of(pipe.layer).batch_limits
-    groups = doc_groups(docs, MOST_WORDS, PIPE_BATCH)
+    groups = doc_groups(docs, MAX_WORDS, PIPE_BATCH)
     windows = (read_windows(group, network.pieces, reading) for group in groups)
     batches = [batch for each in windows for batch in iter_batches(each, *limits)]
 

@@ -15,9 +15,9 @@ from .names import CONFIG_FILE
 ADAPTER_FILE = "adapter_config.json"
 INDEX_FILE = "model.safetensors.index.json"
 # Layers and classes are built one by one, before there is a weight for them.
-MOST_PARTS = 1000
+MAX_PARTS = 1000
 # Values of 4 bits.
-MOST_PER_BYTE = 2
+MAX_PER_BYTE = 2
 _PARTS = re.compile("layers|num_labels|hidden_groups|group_num|block_sizes")
 
 
@@ -44,9 +44,9 @@ def _check_value(key: str, value: Any) -> None:
             _check_value(key, part)
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{CONFIG_FILE}: {key:.100} is {value}, which is no number")
-    elif isinstance(value, int) and value > MOST_PARTS and _PARTS.search(key):
+    elif isinstance(value, int) and value > MAX_PARTS and _PARTS.search(key):
         # Not the number: Python does not print one of thousands of digits.
-        raise ValueError(f"{CONFIG_FILE}: {key:.100} is more than {MOST_PARTS}")
+        raise ValueError(f"{CONFIG_FILE}: {key:.100} is more than {MAX_PARTS}")
     elif isinstance(value, str) and "attn" in key and "/" in value:
         raise ValueError(f"{CONFIG_FILE}: {key:.100} asks for code from {value!r:.100}")
 
@@ -74,7 +74,7 @@ def check_size(folder: Path, config: Any) -> None:
 
     n_bytes = sum(path.stat().st_size for path in folder.glob("model*.safetensors"))
     if (folder / COMPACT_FILE).is_file():
-        n_bytes = MOST_PER_BYTE * (folder / COMPACT_FILE).stat().st_size
+        n_bytes = MAX_PER_BYTE * (folder / COMPACT_FILE).stat().st_size
     if not n_bytes:
         return  # which is told where they are read
     with torch.device("meta"):

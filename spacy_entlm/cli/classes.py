@@ -30,7 +30,7 @@ N_NEAREST = 6
 # So many times as many words are looked at, as some are left out.
 WIDER = 5
 # Pairs of classes that are listed.
-MOST_PAIRS = 10
+MAX_PAIRS = 10
 _CLASSES = f"{LABELS_HELP}; or a pipeline, its folder or package"
 _BACKBONE = "Masked LM that reads the names, a folder or a hub name"
 
@@ -129,13 +129,13 @@ def _advice(labels: Any, rows: Any, texts: Any, read: Any) -> List[str]:
         if texts[label] == [read[label].text] and not read[label].says
     ]
     near = near_classes(labels, rows, CONFUSED)
-    for one, other, cosine in near[:MOST_PAIRS]:
+    for one, other, cosine in near[:MAX_PAIRS]:
         begin = f"{one} and {other}"
         if sorted(texts[one]) == sorted(texts[other]):
             lines.append(f"{begin} begin alike, by {' | '.join(texts[one])}")
         else:
             lines.append(f"{begin} are near to each other (cosine {cosine:.2f})")
-    if more := len(near) - MOST_PAIRS if len(near) > MOST_PAIRS else 0:
+    if more := len(near) - MAX_PAIRS if len(near) > MAX_PAIRS else 0:
         lines.append(f"and {more} more pairs")
     if near:
         lines.append(

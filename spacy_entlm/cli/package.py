@@ -11,13 +11,14 @@ from collections import Counter
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from shlex import join
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional, Sequence
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import spacy
 from packaging.version import VERSION_PATTERN
 from spacy.cli.package import package
+from spacy.util import load_config
 
 from ..corpus.readers import read_docbin
 from ..files.errors import DataError
@@ -28,6 +29,9 @@ from ..pipeline.requirements import DISTRIBUTION
 from ._options import OVERWRITE, arg, command, opt
 from ._util import echo
 
+FACTORY = "entlm_ner"
+# What figures say of where they come from, if not from a test part.
+CROSSVAL = "crossval"
 # What a wheel of this package is built from.
 FILES = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "project.yml")
 FOLDERS = ("configs", "project/assets", "spacy_entlm")
@@ -58,7 +62,8 @@ def package_cli(
     check_output_folder(out, source=pipeline, overwrite=overwrite)
     if not (pipeline / "meta.json").is_file():
         raise DataError("is no trained pipeline: it has no meta.json", path=pipeline)
-    meta = _describe(read_json(pipeline / "meta.json"), metrics, train)
+    meta = read_json(pipeline / "meta.json")
+    meta = _describe(meta, metrics, train, _labels(pipeline, meta))
     meta.update(name=name, version=version)
     with write_folder(out, overwrite=overwrite) as writing, temporary_folder() as ours:
         meta_path = ours / "meta.json"
@@ -84,24 +89,49 @@ def _module_name(name: str) -> str:
     return "_".join(found)
 
 
+def _labels(pipeline: Path, meta: Dict[str, Any]) -> List[str]:
+    """The classes of the components `entlm_ner` of a pipeline."""
+    config = load_config(pipeline / "config.cfg", interpolate=False)
+    own = [
+        name
+        for name, component in config.get("components", {}).items()
+        if component.get("factory") == FACTORY
+    ]
+    labels = meta.get("labels", {})
+    return sorted({label for name in own for label in labels.get(name, ())})
+
+
 def _describe(
-    meta: Dict[str, Any], metrics: Optional[Path], train: Optional[Path]
+    meta: Dict[str, Any],
+    metrics: Optional[Path],
+    train: Optional[Path],
+    labels: Sequence[str] = (),
 ) -> Dict[str, Any]:
-    """The meta data with the figures of the test part, or without any."""
+    """The meta data with the figures of the test part, or without any.
+    labels (Sequence[str]): The classes that are found, with or without an example."""
     notes, performance = [], {}
     if train is not None:
         docs = read_docbin(train, spacy.blank(meta["lang"]))
         counts = Counter(ent.label_ for doc in docs for ent in doc.ents)
         classes = ", ".join(f"{label} {n}" for label, n in sorted(counts.items()))
         notes.append(f"Trained on {len(docs)} sentences; entities: {classes}.")
+        if unseen := [label for label in labels if label not in counts]:
+            notes.append(
+                f"Without any example: {', '.join(unseen)}. What is found of them is "
+                "found by what their names say, and not measured."
+            )
     figures = None if metrics is None else read_json(metrics)
     try:
         if figures is not None:
             bio = figures["bio"]
             performance = {f"ents_{key}": bio[key] for key in ("f", "p", "r")}
             performance["ents_per_type"] = bio["per_type"]
+            n = figures["sentences"]
+            where = f"on {n} test sentences"
+            if figures.get("how") == CROSSVAL:
+                where = f"in a cross-validation of {n} sentences"
             notes.append(
-                f"Accuracy on {figures['sentences']} test sentences with "
+                f"Accuracy {where} with "
                 f"{figures['n_entities']} entities, measured {figures['date']}: F1 "
                 f"{100 * bio['f']:.2f}, precision {100 * bio['p']:.2f}, recall "
                 f"{100 * bio['r']:.2f}; F1 {100 * figures['io']['f']:.2f} where "
@@ -109,6 +139,8 @@ def _describe(
             )
     except (KeyError, TypeError) as error:
         raise DataError("holds no figures of `evaluate`", path=metrics) from error
+    if not performance:
+        notes.append("How accurate it is was not measured.")
     return {**meta, "performance": performance, "notes": "\n\n".join(notes)}
 
 

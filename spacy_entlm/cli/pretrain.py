@@ -53,12 +53,25 @@ def pretrain_cli(
       python -m spacy entlm pretrain chemistry.txt chem-lm \\
         --backbone bert-base-cased --minutes 60
     """
-    given = dict(locals())
     from ..pretraining.run import Pretraining  # torch takes seconds
     from ..pretraining.settings import Settings
 
-    # Its fields have the names of the options.
-    values = {name: given[name] for name in Settings.model_fields if name in given}
-    settings = Settings(**{**values, "lexicon": lexicon or []})
+    settings = Settings(
+        steps=steps,
+        epochs=epochs,
+        minutes=minutes,
+        batch_size=batch_size,
+        length=length,
+        learn_rate=learn_rate,
+        mask_share=mask_share,
+        add_vocab=add_vocab,
+        lexicon=lexicon or [],
+        held_out=held_out,
+        seed=seed,
+        precision=precision,
+        device=device,
+        half=half,
+        few_shot_learn_rate=few_shot_learn_rate,
+    )
     pretraining = Pretraining(text, out, backbone, settings, echo)
     pretraining.run(resume=resume, overwrite=overwrite)

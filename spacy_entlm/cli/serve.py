@@ -8,7 +8,7 @@ from ._options import GPU_ID, arg, command, opt
 
 THREADS = "OMP_NUM_THREADS"
 # Each is a process with a copy of the pipeline.
-MOST_READERS = 4
+MAX_READERS = 4
 READERS = (
     "Processes with a copy of the pipeline, each reads a batch at a time; else one for "
     "each core, at most 4, or one on a GPU"
@@ -62,7 +62,7 @@ def serve_cli(
 
 def _suitable_readers(gpu_id: int) -> int:
     """One for each core, at most 4; on a GPU one."""
-    return 1 if gpu_id >= 0 else min(_n_cores(), MOST_READERS)
+    return 1 if gpu_id >= 0 else min(_n_cores(), MAX_READERS)
 
 
 def _share_threads(n_readers: int) -> None:

@@ -46,13 +46,25 @@ def teach_cli(
     Example:
       python -m spacy entlm teach marked.jsonl my-lm --minutes 30
     """
-    given = dict(locals())
     from ..teaching.run import Teaching  # torch takes seconds
     from ..teaching.settings import Settings
 
-    given.update(lines=lines_per_step, texts=texts_per_step)
     settings = Settings(
-        **{k: v for k, v in given.items() if k in Settings.model_fields}
+        steps=steps,
+        minutes=minutes,
+        lines=lines_per_step,
+        texts=texts_per_step,
+        learn_rate=learn_rate,
+        dropout=dropout,
+        half=half,
+        held_out=held_out,
+        label_sets=label_sets,
+        types=types,
+        wordings=wordings,
+        seed=seed,
+        precision=precision,
+        device=device,
+        workers=workers,
     )
     teaching = Teaching(lines, out, backbone, text or [], settings, echo)
     try:

@@ -19,12 +19,13 @@ from .forms.source import Source
 from .forms.table import BRAT, BY_NAME, JSON, JSON_KINDS, SPACY
 from .records import Record, TextRecord, WordRecord
 from .report import BLANK_WORDS, EMPTY_TEXTS, N_EXAMPLES, UNREAD_SPANS, CorpusReport
+from .tag_forms import check_outside, normalize_tags
 from .tags import check_label, find_prefixed, parse_tag, tags_to_entities
 
 # A lone surrogate, or a text that is too long for the pipeline.
 REFUSED = "spaCy refuses this text: "
 # Docs of real text unpack to 10 to 12 times their size, of repeated words to 300 times.
-_FREE_BYTES, _MOST_EXPANSION = 2**28, 100
+_FREE_BYTES, _MAX_EXPANSION = 2**28, 100
 _PART_BYTES = 2**20
 _EMPTY = "the file is empty: add annotated sentences"
 # Wraps what is gone through, eg to show a progress bar.
@@ -145,7 +146,7 @@ def _check_expansion(data: bytes, path: Path) -> None:
         while rest and not unpacker.eof:
             size += len(unpacker.decompress(rest, _PART_BYTES))
             rest = unpacker.unconsumed_tail
-            if size > max(_FREE_BYTES, _MOST_EXPANSION * len(data)):
+            if size > max(_FREE_BYTES, _MAX_EXPANSION * len(data)):
                 problem = f"unpacks to more than {size:,} bytes: no DocBin of text does"
                 raise DataError(problem, path=path)
     except zlib.error:
@@ -162,11 +163,17 @@ def _build_docs(
     words = [record for record in records if isinstance(record, WordRecord)]
     if words and len(words) == len(records):
         report.unit = "sentences"
+    words = normalize_tags(words, report)
+    rest = iter(words)
+    records = [next(rest) if isinstance(x, WordRecord) else x for x in records]
     prefixed = find_prefixed(tag for record in words for tag in record.tags)
     for record in words:
         for tag, line in zip(record.tags, record.lines):
             with _located(record, line, path):
                 parse_tag(tag, prefixed)
+    if source.columns is None:
+        with located(path):
+            check_outside(words, prefixed)
     docs = []
     for one in records if progress is None else progress(records):
         number = next(iter(one.lines), None) if isinstance(one, WordRecord) else None

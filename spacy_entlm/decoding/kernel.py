@@ -11,7 +11,7 @@ import numpy
 from thinc.types import Floats2d, Ints1d
 
 # Threads of a block, in whole warps; of more states, each thread takes several.
-WARP, MOST_THREADS = 32, 256
+WARP, MAX_THREADS = 32, 256
 
 # All threads of a block go through the same positions. A thread writes its own states
 # alone, and waits before it reads those of others.
@@ -112,7 +112,7 @@ def decode_on_gpu(
         xp.asarray(lengths),
     )
     back = xp.empty((n_words, n_states), dtype="int32")
-    warps = -(-min(n_states, MOST_THREADS) // WARP)
+    warps = -(-min(n_states, MAX_THREADS) // WARP)
     kernel = xp.RawKernel(SOURCE, "decode_chains")
     kernel(
         (len(lengths),),

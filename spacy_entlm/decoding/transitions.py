@@ -15,7 +15,7 @@ from spacy.tokens import Doc
 # Added to each count: what was never seen in a few sentences is rare, not impossible.
 SMOOTHING = 1.0
 # More than any text has words; what float64 holds exactly.
-MOST_TRANSITIONS = 2**53
+MAX_TRANSITIONS = 2**53
 # spaCy's codes of doc.to_array.
 IOB_MISSING, IOB_OUTSIDE = 0, 2
 STARTS_SENTENCE = 1
@@ -61,7 +61,7 @@ class TransitionCounts:
             raise ValueError(problem)
         for name, count in data.items():
             # type() and not isinstance(): true is no count.
-            if type(count) is not int or not 0 <= count <= MOST_TRANSITIONS:
+            if type(count) is not int or not 0 <= count <= MAX_TRANSITIONS:
                 raise ValueError(f"Transition count {name} is {count!r:.100}")
         return cls(**data)
 

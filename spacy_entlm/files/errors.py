@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Iterator, Optional
 
 # Of a message: a value in it may be a line of a gigabyte.
-MOST_CHARACTERS = 1000
+MAX_CHARACTERS = 1000
 
 
 class DataError(ValueError):
@@ -24,7 +24,7 @@ class DataError(ValueError):
         self.line = line
 
 
-def shorten(message: str, most: int = MOST_CHARACTERS) -> str:
+def shorten(message: str, most: int = MAX_CHARACTERS) -> str:
     """A message, of which the middle is left out if it is long: it begins with what is
     wrong, and ends with what to do."""
     half = most // 2

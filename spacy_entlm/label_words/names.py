@@ -31,7 +31,7 @@ _JOINING = {"or", "and", "of", "the", "an"}
 # English plurals and what they are of.
 _PLURALS = (("ies", "y"), ("es", ""), ("s", ""))
 # A name that goes on for so long is a description, and taken as it is written.
-MOST_WORDS = 5
+MAX_WORDS = 5
 # Of labels that have another meaning in a set, so many show that it is that set; and
 # most labels are known there.
 FEWEST_OF_SET, SHARE_OF_SET = 3, 0.6
@@ -127,12 +127,12 @@ def read_text(text: str) -> str:
     known = None if is_description(plain) else _known(plain)
     if known is not None:
         return known.meaning
-    return plain.lower() if plain.isupper() and len(plain) > MOST_WORDS else plain
+    return plain.lower() if plain.isupper() and len(plain) > MAX_WORDS else plain
 
 
 def is_description(text: str) -> bool:
-    """Whether a text is more than a name: it has more than MOST_WORDS words."""
-    return len(text.split()) > MOST_WORDS
+    """Whether a text is more than a name: it has more than MAX_WORDS words."""
+    return len(text.split()) > MAX_WORDS
 
 
 def _known(text: str) -> Optional[_Known]:

@@ -26,7 +26,7 @@ AND = "and"
 CALENDAR = frozenset((*calendar.month_name[1:], *calendar.day_name))
 # Words of a name: before one that it ends with, after one that it begins with, and of
 # a person's.
-MOST_BEFORE, MOST_AFTER, MOST_OF_PERSON = 6, 4, 4
+MAX_BEFORE, MAX_AFTER, MAX_OF_PERSON = 6, 4, 4
 # A name found under two labels needs this many times as many places with the one.
 CLEARLY = 2
 
@@ -155,13 +155,13 @@ def _match(
     part: list[str], patterns: NamePatterns, stop_words: Collection[str]
 ) -> tuple[list[str], Optional[str]]:
     """The name in a part and its label, None if it looks like none."""
-    for i in range(min(len(part) - 1, MOST_BEFORE), 0, -1):
+    for i in range(min(len(part) - 1, MAX_BEFORE), 0, -1):
         label = patterns.last.get(part[i])
         if label is not None:
             return part[: i + 1], label
     for i, n in product(range(len(part)), (2, 1)):
         label = patterns.first.get(tuple(part[i : i + n]))
-        if label is not None and 0 < len(part) - i - n <= MOST_AFTER:
+        if label is not None and 0 < len(part) - i - n <= MAX_AFTER:
             return part[i:], label
     return _match_person(part, patterns, stop_words)
 
@@ -175,7 +175,7 @@ def _match_person(
     if label is None:
         return [], None
     end = 1
-    while end < min(len(name), MOST_OF_PERSON) and (
+    while end < min(len(name), MAX_OF_PERSON) and (
         _is_capitalised(name[end]) or (name[end] in PARTICLES and end + 1 < len(name))
     ):
         end += 1

@@ -62,7 +62,7 @@ COMMON_CONFIG: Dict[str, Any] = {
 }
 # Words whose features are held together in prediction, next to those of one Doc more:
 # bounds the memory.
-MOST_WORDS = 2**15
+MAX_WORDS = 2**15
 
 
 class MaskedLMNER(SavedNER):
@@ -182,7 +182,7 @@ class MaskedLMNER(SavedNER):
         """Find the entities of Docs, one result each; they are not changed.
         RAISES (ValueError): If the component has neither weights nor classes."""
         found: List[DocEntities] = []
-        for group in doc_groups(docs, MOST_WORDS):
+        for group in doc_groups(docs, MAX_WORDS):
             found += self.decoder(self.score_docs(group), group)
         return found
 
@@ -208,7 +208,7 @@ class MaskedLMNER(SavedNER):
             fail alone.
         """
         waiting: List[Tuple[List[Doc], Any]] = []
-        for docs in doc_groups(stream, MOST_WORDS, batch_size):
+        for docs in doc_groups(stream, MAX_WORDS, batch_size):
             try:
                 waiting.append((docs, self.score_docs(docs)))
             except Exception as error:

@@ -12,7 +12,7 @@ from ..files.errors import DataError
 from ..files.json_lines import dump_json, read_json
 
 # Log-odds beyond these are no more than rounding of probabilities.
-MOST_LOG_ODDS = 12.0
+MAX_LOG_ODDS = 12.0
 # The inverse variance of scale and shift before an entity was seen, around those that
 # a fit begins at: few entities change them little.
 PRIOR = 4.0
@@ -48,7 +48,7 @@ def log_odds(confidences: numpy.ndarray) -> numpy.ndarray:
     sure = numpy.asarray(confidences, dtype="float64")
     with numpy.errstate(divide="ignore"):
         odds = numpy.log(sure) - numpy.log1p(-sure)
-    return numpy.clip(odds, -MOST_LOG_ODDS, MOST_LOG_ODDS)
+    return numpy.clip(odds, -MAX_LOG_ODDS, MAX_LOG_ODDS)
 
 
 def fit_calibration(

@@ -16,7 +16,7 @@ from .settings import DEFAULT_LENGTH, Settings
 # benchmarks/RESULTS.md, "Plain text of the field".
 EPOCHS, BATCH_SIZE = 3, 16
 # Texts may be books: a million pieces in all.
-MOST_STEPS = 500
+MAX_STEPS = 500
 # Of the rate of a pre-training: what the model knows is to stay.
 GENTLE_RATE = 1 / 3
 
@@ -34,7 +34,7 @@ def guess_hidden(masked_lm: MaskedLM, texts: Iterable[str], seed: int) -> None:
     length = min(DEFAULT_LENGTH, masked_lm.max_pieces)
     on_cpu = masked_lm.decoder.weight.device.type == "cpu"
     settings = Settings(
-        steps=MOST_STEPS,
+        steps=MAX_STEPS,
         epochs=EPOCHS,
         batch_size=BATCH_SIZE,
         learn_rate=GENTLE_RATE * learn_rate_for_width(masked_lm.width),

@@ -18,7 +18,7 @@ from ..files.errors import DataError, shorten
 
 LOCAL, RAY = ENGINES = ("local", "ray")
 # More tell the scheduler nothing; a task then has several items.
-_MOST_TASKS = 10_000
+_MAX_TASKS = 10_000
 # As an address: a cluster of this machine alone.
 _OWN = "local"
 
@@ -85,7 +85,7 @@ class Engine:
         ]
         with _connected(ray, self), _settings(ray):
             workers = min(len(items), self._n_workers(ray.cluster_resources()))
-            tasks = min(len(items), _MOST_TASKS)
+            tasks = min(len(items), _MAX_TASKS)
             results = ray.data.from_items(rows, override_num_blocks=tasks).map_batches(
                 _RayWorker,
                 fn_constructor_args=(work,),

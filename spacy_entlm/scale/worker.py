@@ -25,7 +25,7 @@ from .shards import Shard, form_of
 from .writing import Writer, open_writer
 
 # Of a batch, beside the number of its texts: a text may be long.
-_MOST_CHARS = 1 << 20
+_MAX_CHARS = 1 << 20
 # Read where all texts of a batch fail: are these at fault, or the pipeline?
 _TRIAL = "Anna lives in Berlin."
 
@@ -198,7 +198,7 @@ def _batches(items: Iterable[Any], size: int) -> Iterator[List[Any]]:
     for item in items:
         batch.append(item)
         n_chars += len(item.text) if isinstance(item, Text) else 0
-        if len(batch) == size or n_chars >= _MOST_CHARS:
+        if len(batch) == size or n_chars >= _MAX_CHARS:
             yield batch
             batch, n_chars = [], 0
     if batch:

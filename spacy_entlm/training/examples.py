@@ -21,9 +21,9 @@ Annotated = Union[Example, Doc, Tuple[str, Dict[str, Any]]]
 
 FORM = '("Ann left Rome.", {"entities": [(0, 3, "PER"), (9, 13, "LOC")]})'
 # Of what is no example, in a message.
-MOST_SHOWN = 100
+MAX_SHOWN = 100
 # Of what spaCy says of marks.
-MOST_TOLD = 300
+MAX_TOLD = 300
 # Where what is given says which entities there are, as spaCy reads it.
 ENTITIES, NESTED = "entities", "doc_annotation"
 
@@ -65,7 +65,7 @@ def _to_example(
             raise ValueError(f"Example {number}: {reason}") from err
     raise ValueError(
         f"Example {number} is no Example, no annotated Doc, and no pair such as "
-        f"{FORM}: {annotated!r:.{MOST_SHOWN}}"
+        f"{FORM}: {annotated!r:.{MAX_SHOWN}}"
     )
 
 
@@ -90,7 +90,7 @@ def _of_pair(
         warnings.simplefilter("always")
         example = Example.from_dict(doc, annotation)
     for warning in caught:
-        told = shorten(str(warning.message), MOST_TOLD)
+        told = shorten(str(warning.message), MAX_TOLD)
         report.note("marks that spaCy cannot place", f"{told}, example {number}")
     return example
 

@@ -154,8 +154,16 @@ def build_adam(
         `spacy-entlm.decay_to_zero.v1`, which knows n.
     backbone (Optional[str]): The masked LM, as the component's setting `name`.
     """
-    settings = {**locals()}
-    del settings["backbone"]
     if start_pull is None:
-        settings["start_pull"] = suitable_start_pull(backbone) or None
-    return FusedAdam(**settings)
+        start_pull = suitable_start_pull(backbone) or None
+    return FusedAdam(
+        learn_rate,
+        start_pull,
+        L2=L2,
+        beta1=beta1,
+        beta2=beta2,
+        eps=eps,
+        grad_clip=grad_clip,
+        L2_is_weight_decay=L2_is_weight_decay,
+        use_averages=use_averages,
+    )

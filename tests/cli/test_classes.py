@@ -110,7 +110,7 @@ def test_rows_that_are_near_are_listed_up_to_a_number(classes, monkeypatch, trai
         row.data.copy_(before)
     lines = classes("same", options=())
     assert sum("are near to each other (cosine 1.00)" in line for line in lines) == 3
-    monkeypatch.setattr("spacy_entlm.cli.classes.MOST_PAIRS", 1)
+    monkeypatch.setattr("spacy_entlm.cli.classes.MAX_PAIRS", 1)
     lines = classes("same", options=())
     assert sum("(cosine 1.00)" in line for line in lines) == 1
     assert "and 2 more pairs" in lines

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from spacy_entlm.label_words.field_forms import FIELD_FORMS
 from spacy_entlm.label_words.form_sets import FORM_SETS
 from spacy_entlm.label_words.names import (
-    MOST_WORDS,
+    MAX_WORDS,
     ReadName,
     read_name,
     read_names,
@@ -213,7 +213,7 @@ def test_names_that_say_nothing_are_known(label, text):
     ],
 )
 def test_descriptions_are_taken_as_they_are(text):
-    assert len(text.split()) > MOST_WORDS
+    assert len(text.split()) > MAX_WORDS
     assert read_name(f" {text}\n") == ReadName(text, True)
 
 
@@ -222,7 +222,7 @@ def test_what_short_forms_mean_is_read_as_it_is():
     for meaning in {*SHORT_FORMS.values(), *NATIVE_FORMS.values(), *MEANINGS.values()}:
         assert read_name(meaning) == ReadName(meaning, True)
         assert read_text(meaning) == meaning
-        if len(meaning.split()) <= MOST_WORDS:
+        if len(meaning.split()) <= MAX_WORDS:
             assert read_name(meaning.upper()) == ReadName(meaning, True)
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 import spacy
 from packaging.requirements import Requirement
-from spacy.tokens import DocBin
+from spacy.tokens import DocBin, Span
 from typer.testing import CliRunner
 
 from spacy_entlm.cli import entlm_cli
 from spacy_entlm.cli import package as command
-from spacy_entlm.cli.package import _build_own, _describe, _module_name
+from spacy_entlm.cli.package import _build_own, _describe, _labels, _module_name
 from spacy_entlm.pipeline.requirements import REQUIREMENT
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -197,6 +197,27 @@ def test_without_a_test_part_no_figure_is_told(tmp_path):
     (tmp_path / "metrics.json").write_text("null")
     trained = {"lang": "en", "performance": {"ents_f": 1.0}}
     assert _describe(trained, tmp_path / "metrics.json", None)["performance"] == {}
+
+
+def test_what_was_not_measured_and_had_no_example_is_told(trained_folder, tmp_path):
+    doc = spacy.blank("en").make_doc("Ann left")
+    doc.set_ents([Span(doc, 0, 1, label="PER")])
+    DocBin(docs=[doc]).to_disk(tmp_path / "t")
+    trained = json.loads((trained_folder / "meta.json").read_text())
+    labels = _labels(trained_folder, trained)
+    assert labels == ["LOC", "ORG", "PER"]
+    notes = _describe(trained, None, tmp_path / "t", labels)["notes"]
+    assert "Without any example: LOC, ORG." in notes
+    assert "How accurate it is was not measured." in notes
+
+
+def test_figures_of_a_cross_validation_are_told_as_such(tmp_path):
+    metrics = {**METRICS, "how": "crossval"}
+    (tmp_path / "metrics.json").write_text(json.dumps(metrics))
+    said = _describe({"lang": "en"}, tmp_path / "metrics.json", None)
+    assert said["performance"]["ents_f"] == 0.3333
+    assert "in a cross-validation of 9 sentences with 8 entities" in said["notes"]
+    assert "test sentences" not in said["notes"]
 
 
 def test_what_the_build_needs_is_installed_along():

@@ -63,7 +63,7 @@ def test_docs_that_are_predicted_together_have_a_bound(
 ):
     nlp, make_doc = component
     pipe = nlp.get_pipe("entlm_ner")
-    monkeypatch.setattr(base, "MOST_WORDS", 30)
+    monkeypatch.setattr(base, "MAX_WORDS", 30)
     groups = []
     decoder = pipe.decoder
 

@@ -44,7 +44,7 @@ def test_pipe_gives_what_call_gives(trained, texts, entities, batch_size):
 
 def test_long_texts_are_given_before_a_batch_is_full(trained, texts, monkeypatch):
     n_words = len(trained.make_doc(texts[0]))
-    monkeypatch.setattr("spacy_entlm.pipeline.base.MOST_WORDS", 2 * n_words)
+    monkeypatch.setattr("spacy_entlm.pipeline.base.MAX_WORDS", 2 * n_words)
     taken = []
 
     def stream():

@@ -47,7 +47,7 @@ def test_long_texts_are_read_in_part(masked_lm, lines, monkeypatch, most, expect
             return super()._update(step, *args)
 
     monkeypatch.setattr(field, "Training", Spy)
-    monkeypatch.setattr(field, "MOST_STEPS", most)
+    monkeypatch.setattr(field, "MAX_STEPS", most)
     guess_hidden(masked_lm, lines * 20, seed=1)
     assert len(steps) in expected
 

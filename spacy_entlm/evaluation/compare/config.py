@@ -13,7 +13,7 @@ from ...files.text import read_bytes
 
 DOCS = "docs/comparing.md"
 # Of a config.
-MOST_VALUES = 100_000
+MAX_VALUES = 100_000
 # What an argument of a command may hold.
 FIELDS = (
     *("python", "train", "test", "predictions", "report", "labels", "backbone"),
@@ -258,8 +258,8 @@ def _check_size(data: Any, path: Path) -> None:
         inner = value.values() if isinstance(value, dict) else value
         left += inner if isinstance(value, (dict, list)) else []
         n_values += 1
-        if n_values + len(left) > MOST_VALUES:
-            raise DataError(f"holds more than {MOST_VALUES:,} values", path=path)
+        if n_values + len(left) > MAX_VALUES:
+            raise DataError(f"holds more than {MAX_VALUES:,} values", path=path)
 
 
 def _override(data: Dict[str, Any], name: str, value: Any) -> None:
