@@ -44,6 +44,7 @@ def main(
     measured: int = typer.Option(300, help="Sentences of the test part; 0: all"),
     backbone: str = typer.Option("entlm-base", help="A masked LM, or its folder"),
     layers: Optional[int] = typer.Option(None, help="How many of its layers"),
+    component: str = typer.Option("entlm_ner", help="Or a peer, such as bert_tagger"),
     threads: int = typer.Option(1, help="Of PyTorch"),
 ) -> None:
     """Add a line for each training to OUT, and show the means."""
@@ -57,7 +58,8 @@ def main(
                     if (name, n, sample) in done:
                         continue
                     row = {"data": name, "shots": n, "sample": sample}
-                    row |= measure(train, test, n, sample, measured, backbone, layers)
+                    kind = (component, backbone, layers)
+                    row |= measure(train, test, n, sample, measured, *kind)
                     rows.append(row)
                     with out.open("a", encoding="utf8") as file:
                         file.write(json.dumps(row) + "\n")
@@ -84,6 +86,7 @@ def measure(
     shots: int,
     sample: int,
     measured: int,
+    component: str,
     backbone: str,
     layers: Optional[int],
 ) -> Dict[str, Any]:
@@ -95,18 +98,24 @@ def measure(
         gold = random.Random(0).sample(gold, measured)
     labels = sorted({ent.label_ for doc in examples for ent in doc.ents})
     start = time.monotonic()
-    nlp = pipeline(examples if shots else [], labels, backbone, layers)
+    nlp = pipeline(examples if shots else [], labels, component, backbone, layers)
     seconds = time.monotonic() - start
     return {"f1": f1(nlp, gold), "sentences": len(gold), "seconds": round(seconds, 1)}
 
 
 def pipeline(
-    examples: List[Doc], labels: List[str], backbone: str, layers: Optional[int]
+    examples: List[Doc],
+    labels: List[str],
+    component: str,
+    backbone: str,
+    layers: Optional[int],
 ) -> Language:
     """A pipeline with the defaults that learned from the examples, if there are any."""
     nlp = spacy.blank("xx")
-    model = {"name": backbone, "layers": layers}
-    nlp.add_pipe("entlm_ner", config={"model": model, "labels": labels})
+    config: Dict[str, Any] = {"model": {"name": backbone, "layers": layers}}
+    if component == "entlm_ner":  # peers know no class before they have learned
+        config["labels"] = labels
+    nlp.add_pipe(component, config=config)
     if examples:
         spacy_entlm.train(nlp, examples, seed=1)
     return nlp
@@ -133,7 +142,7 @@ def table(rows: Rows) -> str:
         f"{name} ({n}, sample {sample})"
         for (name, n), found in cells.items()
         for sample, value in found.items()
-        if n and value < cells[name, 0].get(sample, value) - WORSE
+        if n and value < cells.get((name, 0), {}).get(sample, value) - WORSE
     ]
     return "\n".join([*lines, "", f"Worse than names alone: {', '.join(worse) or 0}"])
 

@@ -10,10 +10,8 @@ from spacy.util import minibatch
 from tqdm import tqdm
 
 from .optimizer import build_adam
-from .schedule import MAX_UPDATES, MIN_PASSES, MIN_UPDATES, StepsToZero
+from .schedule import EPOCHS, MAX_UPDATES, MIN_PASSES, MIN_UPDATES, StepsToZero
 from .seeds import seeded
-
-EPOCHS = 20
 
 Callback = Callable[[int, Dict[str, float]], None]
 

@@ -10,6 +10,8 @@ from spacy.tokens import DocBin
 
 from ..backbones.learn_rate import PAPER_LEARN_RATE, suitable_learn_rate
 
+# Passes over the examples.
+EPOCHS = 20
 # Fewer updates leave a model that finds next to nothing (docs/benchmarks.md).
 MIN_UPDATES = 60
 # More take time and hardly help (benchmarks/RESULTS.md), but for so many passes.
