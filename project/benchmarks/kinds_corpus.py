@@ -4,12 +4,13 @@
     python project/benchmarks/kinds_corpus.py --write
 
 Each problem is a line, and any ends it with exit code 1. The counts are printed;
---write puts them into the README of the corpus.
+--write puts them into the README of the corpus. The development part, dev.jsonl.xz, is
+checked and counted, too, where there is one.
 """
 
 import re
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List
+from typing import Any, Dict, Iterable, Iterator, List, Pattern, Sequence, Tuple
 
 import pandas as pd
 import typer
@@ -22,6 +23,8 @@ from spacy_entlm.teaching.lines import FORM, clean_kind
 
 FOLDER = Path(__file__).resolve().parents[1] / "assets" / "kinds"
 FIELDS = ["id", "lang", "text", "spans", "labels", "source", "licence", "field"]
+# Of a line of the development part, which is in a set of a group.
+DEV_FIELDS = [*FIELDS, "set", "group"]
 WRITTEN, FREE = "written", "CC0-1.0"
 LICENCES = {
     *(FREE, "CC-BY-2.0-FR", "CC-BY-2.5", "CC-BY-4.0", "CC-BY-SA-3.0", "CC-BY-SA-4.0"),
@@ -36,42 +39,91 @@ RESERVED = re.compile(r"(^|\.)example(\.\w+)?$|\.test$|\.service$")
 BANK_ACCOUNT = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z\d]{4}){3,7}(?: ?[A-Z\d]{1,3})?\b")
 BRAZILIAN_TAX_NUMBER = re.compile(r"\b\d{3}\.\d{3}\.\d{3}-\d{2}\b")
 COUNTS = re.compile(r"(?<=<!-- counts -->\n).*?(?=<!-- end of counts -->)", re.DOTALL)
+SETS = re.compile(r"(?<=<!-- sets -->\n).*?(?=<!-- end of sets -->)", re.DOTALL)
 
 
 def main(folder: Path = FOLDER, write: bool = False) -> None:
     """Check a folder with lines.jsonl.xz and what belongs to it."""
     entries = [entry for _, entry in read_objects(folder / "lines.jsonl.xz", form=FORM)]
     found = [*problems_of_all(entries), *problems_beside(folder, entries)]
-    counted, readme = counts(entries), folder / "README.md"
+    parts = [(COUNTS, counts(entries))]
+    if (folder / "dev.jsonl.xz").exists():
+        path = folder / "dev.jsonl.xz"
+        dev = [entry for _, entry in read_objects(path, form=FORM)]
+        found += problems_of_dev(dev, entries)
+        parts.append((SETS, counts_of_sets(dev)))
+    readme = folder / "README.md"
     text = readme.read_text(encoding="utf8")
     if write:
         with write_file(readme) as new:
-            new.write_text(COUNTS.sub(lambda _: counted, text), encoding="utf8")
-    elif COUNTS.findall(text) != [counted]:
+            new.write_text(with_counts(text, parts), encoding="utf8")
+    elif any(place.findall(text) != [counted] for place, counted in parts):
         found.append("README.md: the counts are others: use --write")
-    print(counted)
+    print("\n".join(counted for _, counted in parts))
     for problem in found:
         print(problem)
     if found:
         raise typer.Exit(1)
 
 
-def problems_of_all(entries: Iterable[Dict[str, Any]]) -> Iterator[str]:
+def with_counts(text: str, parts: Iterable[Tuple[Pattern[str], str]]) -> str:
+    """A README with counts in their places."""
+    for place, counted in parts:
+        text = place.sub(lambda _, counted=counted: counted, text)  # type: ignore[misc]
+    return text
+
+
+def problems_of_all(entries: List[Dict[str, Any]]) -> Iterator[str]:
     """What is wrong with lines, and between them."""
-    seen: Dict[str, set] = {"id": set(), "text": set()}
     for entry in entries:
         yield from (f"{entry.get('id')}: {problem}" for problem in problems(entry))
+    yield from _twice(entries)
+
+
+def _twice(entries: Iterable[Dict[str, Any]]) -> Iterator[str]:
+    seen: Dict[str, set] = {"id": set(), "text": set()}
+    for entry in entries:
         for name, values in seen.items():
             if entry.get(name) in values:
                 yield f"{entry.get('id')}: the {name} comes twice"
             values.add(entry.get(name))
 
 
-def problems(entry: Dict[str, Any]) -> Iterator[str]:
-    """What is wrong with a line."""
-    if list(entry) != FIELDS:
+def problems_of_dev(
+    dev: List[Dict[str, Any]], entries: Iterable[Dict[str, Any]]
+) -> Iterator[str]:
+    """What is wrong with lines of the development part, and between them. Nothing
+    learns from them. entries (Iterable[Dict[str, Any]]): The lines to learn from, which
+    have none of their texts and none of their lists of labels."""
+    texts, lists = set(), set()
+    for entry in entries:
+        texts.add(entry["text"])
+        lists.add(frozenset(entry["labels"] or ()))
+    sets: Dict[str, Any] = {}
+    yield from _twice(dev)
+    for entry in dev:
+        name = entry.get("id")
+        yield from (f"{name}: {problem}" for problem in problems(entry, DEV_FIELDS))
+        if entry.get("text") in texts:
+            yield f"{name}: a line to learn from has this text"
+        some = entry.get("set")
+        one = [entry.get(field) for field in ("lang", "labels", "group")]
+        if not (some and all(one)) or sets.setdefault(some, one) != one:
+            yield f"{name}: language, labels and group of its set are others"
+    for some, (_, labels, _) in sets.items():
+        if frozenset(map(clean_kind, labels or ())) in lists:
+            yield f"{some}: lines to learn from have these labels"
+
+
+def problems(
+    entry: Dict[str, Any], fields: Sequence[str] = tuple(FIELDS)
+) -> Iterator[str]:
+    """What is wrong with a line. fields (Sequence[str]): Those that it has to have; in
+    the development part labels are written as data sets write them."""
+    if list(entry) != list(fields):
         yield f"has the fields {list(entry)}"
         return
+    are_kinds = _are_kinds if list(fields) == FIELDS else _are_labels
     text, labels = entry["text"], entry["labels"]
     if not text or text != text.strip() or INVISIBLE.search(text):
         yield "the text is empty, or has blanks at an end or invisible signs"
@@ -81,7 +133,7 @@ def problems(entry: Dict[str, Any]) -> Iterator[str]:
         yield f"the source is {entry['source']!r}, the licence {entry['licence']!r}"
     if (entry["source"] == WRITTEN) and entry["licence"] != FREE:
         yield "was written for this corpus and is not free"
-    if labels is not None and not _are_kinds(labels):
+    if labels is not None and not are_kinds(labels):
         yield f"the labels are {labels}"
     end = 0
     for span in entry["spans"]:
@@ -90,7 +142,7 @@ def problems(entry: Dict[str, Any]) -> Iterator[str]:
             yield f"a mark is from {span['start']} to {span['end']}"
         if not name or name != name.strip():
             yield f"the mark {name!r} is empty or has blanks at an end"
-        if not _are_kinds(kinds):
+        if not are_kinds(kinds):
             yield f"the kinds of {name!r} are {kinds}"
         if labels is not None and (len(kinds) != 1 or kinds[0] not in labels):
             yield f"{kinds} of {name!r} is none of the labels"
@@ -123,6 +175,16 @@ def _are_kinds(kinds: Any) -> bool:
         isinstance(kinds, list)
         and len(kinds) == len(set(kinds)) > 0
         and all(kind and kind == clean_kind(kind) for kind in kinds)
+    )
+
+
+def _are_labels(labels: Any) -> bool:
+    """Whether these are names of classes in any writing, which are read as different
+    kinds."""
+    return (
+        isinstance(labels, list)
+        and all(label and label == label.strip() for label in labels)
+        and _are_kinds([clean_kind(label) for label in labels])
     )
 
 
@@ -187,6 +249,31 @@ def counts(entries: List[Dict[str, Any]]) -> str:
     ordered = by_source.sort_values(["lines", "source"], ascending=[False, True])
     parts.append(_table(ordered))
     return "\n\n".join(parts) + "\n"
+
+
+def counts_of_sets(dev: List[Dict[str, Any]]) -> str:
+    """The sets of the development part with their counts, as Markdown."""
+    frame = pd.DataFrame(dev)
+    frame["marks"] = frame["spans"].map(len)
+    frame["bare"] = frame["marks"] == 0
+    frame["words"] = frame["text"].str.split().map(len)
+    frame["labels"] = frame["labels"].map(", ".join)
+    sets = frame.groupby(["group", "set", "lang", "labels"], as_index=False, sort=False)
+    table = sets.agg(
+        lines=("text", "size"),
+        bare=("bare", "sum"),
+        words=("words", "sum"),
+        marks=("marks", "sum"),
+    )
+    sums = table[["lines", "bare", "words", "marks"]].sum()
+    table.loc[len(table)] = {
+        "group": "all",
+        "set": "",
+        "lang": "",
+        "labels": "",
+        **sums,
+    }
+    return _table(table.rename(columns={"bare": "without a mark"})) + "\n"
 
 
 def _sums(frame: pd.DataFrame, by: List[str]) -> pd.DataFrame:

@@ -1,38 +1,71 @@
-"""Classes that are named on the command line, and a pipeline that begins with them."""
+"""Classes that are named on the command line."""
 
 from pathlib import Path
-from typing import Any, List, Optional
+from typing import List, Optional
 
-from spacy.language import Language
-
-from ..backbones.names import ENTLM_BASE
-from ..backbones.recommended import NAME_MAP_FILE, reads_names
+from ..corpus.tags import check_label
 from ..files.errors import DataError, located
 from ..files.json_lines import read_json
+from ..files.text import read_lines
 from ..label_words.words import LabelWords
 from ..pipeline.classes import label_texts
-from ._util import blank_pipeline
 
-JSON = ".json"
-NAME = "entlm_ner"
+JSON, TEXT = ".json", ".txt"
+_NAMES = "person,city,disease"
 EXAMPLE = '["person", "city"] or {"VEH": "vehicle", "WoA": ["song", "film"]}'
 LABELS_HELP = (
-    "Names of classes with commas between them, or a .json file: a list of names, or "
-    "an object of each name with a word, a description, or several"
+    "Names of classes with commas between them, or a .txt file with a name on each "
+    "line, or a .json file: a list of names, or an object of each name with a word, a "
+    "description, or several"
 )
 
 
 def read_classes(value: str) -> LabelWords:
-    """The classes of an option or argument: names with commas between them, or a JSON
-    file of a list or an object.
+    """The classes of an option or argument: names with commas between them, or a file:
+    JSON of a list or an object, or text with a name on each line.
     RETURNS (Dict[str, List[str]]): With the texts that are given for each.
     RAISES (DataError): If these are no classes."""
-    if not value.strip().lower().endswith(JSON):
-        names = [name.strip() for name in value.split(",")]
-        if not any(names):
-            raise DataError(f"no name of a class in {value!r}: person,city,disease")
-        return label_texts([name for name in names if name])
     path = Path(value.strip())
+    if path.suffix.lower() == JSON:
+        return _read_json(path)
+    if path.suffix.lower() == TEXT:
+        lines = [line.split(",") for _, line in read_lines(path)]
+        names = [name for line in lines for name in line]
+        return _named(names, f"{path}: no name of a class in it: write one a line")
+    if _is_file(path):
+        problem = f"is no list of names: write a {TEXT} file with a name on each line"
+        raise DataError(f"{problem}, or a {JSON} file: {EXAMPLE}", path=path)
+    return _named(value.split(","), f"no name of a class in {value!r}: {_NAMES}")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # longer than the name of a file may be
+        return False
+
+
+def _named(values: List[str], problem: str) -> LabelWords:
+    names = [name.strip() for name in values if name.strip()]
+    if not names:
+        raise DataError(problem)
+    for name in names:
+        check_label(name)
+        if "=" in name or ";" in name:
+            raise DataError(
+                f"{name!r:.60} as the name of a class: names have commas between them "
+                f"({_NAMES}), and what they mean stands in a {JSON} file: {EXAMPLE}"
+            )
+    begun, inner = ({x[2:] for x in names if x.startswith(p)} for p in ("B-", "I-"))
+    if both := begun & inner:
+        example = min(both)
+        raise DataError(
+            f"B-{example} and I-{example} are tags of one class: name it {example}"
+        )
+    return label_texts(names)
+
+
+def _read_json(path: Path) -> LabelWords:
     classes = read_json(path)
     form = f"holds no classes: write {EXAMPLE}"
     if not isinstance(classes, (list, dict)) or not classes:
@@ -45,26 +78,6 @@ def read_classes(value: str) -> LabelWords:
         raise DataError(form, path=path)
     with located(path):
         return label_texts(classes)
-
-
-def pipeline_of_names(classes: LabelWords, lang: str, backbone: str) -> Language:
-    """A pipeline that finds classes by their names, ready to predict.
-
-    classes (Dict[str, List[str]]): From `read_classes`. lang (str): Of the tokenizer.
-    backbone (str): As the component's setting `name`.
-    RAISES (ValueError): If the backbone cannot be loaded, or reads no names.
-    """
-    nlp = blank_pipeline(lang)
-    if not reads_names(backbone):
-        raise DataError(
-            f"--backbone {backbone} is no folder of a masked LM that reads names of "
-            f"classes (it has no {NAME_MAP_FILE}): leave the option out for "
-            f"{ENTLM_BASE}, or make such a folder with `teach`"
-        )
-    config = {"labels": classes, "model": {"name": backbone}}
-    pipe: Any = nlp.add_pipe(NAME, config=config)
-    pipe.begin()
-    return nlp
 
 
 def lines_of_reading(read: LabelWords, most: Optional[int] = None) -> List[str]:

@@ -27,12 +27,19 @@ entlm_cli = group(
 
 
 def command(
-    name: str, app: typer.Typer = entlm_cli, overrides: bool = False
+    name: str,
+    app: typer.Typer = entlm_cli,
+    overrides: bool = False,
+    hidden: bool = False,
 ) -> Callable:
-    """Make a function a command whose errors are one line. overrides (bool): Whether
-    `--section.setting value` may follow, for spaCy's `parse_config_overrides`."""
+    """Make a function a command whose errors are one line.
+
+    overrides (bool): Whether `--section.setting value` may follow, for spaCy's
+        `parse_config_overrides`.
+    hidden (bool): Whether the help leaves it out.
+    """
     others = {"allow_extra_args": overrides, "ignore_unknown_options": overrides}
-    register = app.command(name, context_settings=others)
+    register = app.command(name, context_settings=others, hidden=hidden)
     return lambda function: register(one_line_errors()(function))
 
 

@@ -5,9 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
-import spacy
 import typer
-from spacy.language import Language
 from spacy.tokens import Doc
 from tqdm import tqdm
 from wasabi import table
@@ -15,12 +13,12 @@ from wasabi.util import locale_escape
 
 from ..corpus.readers import read_docs
 from ..corpus.report import CorpusReport
-from ..files.errors import DataError
 from ..files.file import check_output
 from ..files.progress import bar_place
 from ..lexicon.entries import Entry, LexiconReport
 from ..lexicon.labels import read_label_map
 from ..lexicon.readers import read_lexicon
+from ..pipeline.loading import blank_pipeline
 from ..scale.apply import apply_sharded
 from ..scale.engines import Engine
 from ..scale.worker import Reader
@@ -76,15 +74,6 @@ def progress_bar(items: Iterable[Any], unit: str = "doc") -> Iterable[Any]:
     """Give the items, with a progress bar on a terminal if that takes long."""
     # Shorter work needs none.
     return tqdm(items, unit=unit, leave=False, delay=1.0, **bar_place())
-
-
-def blank_pipeline(lang: str) -> Language:
-    """Make an empty pipeline with the tokenizer of a language, eg "en".
-    RAISES (DataError): If spaCy lacks the language, or it needs another package."""
-    try:
-        return spacy.blank(lang)
-    except ImportError as error:
-        raise DataError(f"cannot make a pipeline for --lang {lang}: {error}") from error
 
 
 def apply_on(engine: Engine, reader: Reader, in_: str, out: str, **how: Any) -> None:

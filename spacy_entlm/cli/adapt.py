@@ -11,6 +11,7 @@ from spacy.training import Example
 from ..corpus.docs import unannotated
 from ..corpus.readers import read_docbin
 from ..corpus.texts import TEXT_EXTENSIONS, check_text_files, read_texts
+from ..files.counts import count_of
 from ..files.errors import DataError
 from ..files.folder import check_output_folder, write_folder
 from ..files.text import find_part
@@ -80,7 +81,7 @@ def adapt_cli(
     texts = None
     if recipe == FULL:
         texts = draw_texts(_read_texts(text, corpus), seed, max_texts)
-        echo(f"The backbone reads {len(texts):,} texts")
+        echo(f"The backbone reads {count_of(len(texts), 'texts')}")
     pairs = [Example(unannotated(doc), doc) for doc in gold]
     average_trained(
         nlp,
@@ -91,7 +92,8 @@ def adapt_cli(
         learn_rate=rate,
         seed=seed,
     )
-    echo(f"The mean of {TRAININGS} trainings on {len(pairs)} examples")
+    size = count_of(len(pairs), "examples")
+    echo(f"The mean of {TRAININGS} trainings on {size}")
     with write_folder(out, overwrite=overwrite) as folder:
         nlp.to_disk(folder)
     echo(f"Wrote {out}")

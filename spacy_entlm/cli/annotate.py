@@ -15,12 +15,14 @@ from ..corpus.readers import read_docbin, read_docs
 from ..corpus.texts import make_docs
 from ..evaluation.scoring import score_entities, score_words
 from ..files import text as files
+from ..files.counts import count_of, sentence_of
 from ..files.errors import DataError
 from ..files.file import check_extension, check_output, replace_file, write_file
 from ..files.folder import check_folder
 from ..lexicon.match import LexiconMatcher, annotate
 from ..lexicon.readers import LEXICON_EXTENSIONS
 from ..lexicon.report import MatchReport
+from ..pipeline.loading import blank_pipeline
 from ..scale.engines import Engine
 from ..scale.lexicon import LexiconReader
 from . import _options as opts
@@ -33,7 +35,7 @@ TEXT = "text"
 # Value of --stop-words for the language's own list.
 _LANGUAGES_OWN = "auto"
 _STOP_HELP = f"Leave out names in this file; {_LANGUAGES_OWN}: stop words of --lang"
-_ENGINE_HELP = "local or ray: OUT becomes a folder of JSON lines, as of `apply`"
+_ENGINE_HELP = "local or ray: OUT becomes a folder of JSON lines, as of `predict`"
 # Enough to tell columns and markup from prose.
 _N_LINES_SEEN = 1000
 
@@ -95,7 +97,7 @@ def annotate_cli(
     if engine is None:
         files.check_file(input_path)
         util.check_outputs([output], [lexicon_path, input_path], overwrite)
-    nlp = util.blank_pipeline(lang)
+    nlp = blank_pipeline(lang)
     entries, read = util.load_lexicon(lexicon_path, lexicon_format, label, map_)
     matching: Dict[str, Any] = {
         "case": case,
@@ -132,9 +134,10 @@ def annotate_cli(
         scores = score_entities(examples)
         rows = {"all": scores["bio"], **scores["bio"]["per_type"]}
         words = score_words(examples)
-        rows.update({f"{k}, words": v.to_dict() for k, v in words.items()})
-        marked_before = f"{scores['n_entities']:,} entities that were marked before"
-        echo(f"Names of the lexicon beside the {marked_before}, in percent:")
+        rows.update({f"words of {k}": v.to_dict() for k, v in words.items()})
+        n_before = sentence_of(scores["n_entities"], "entity was", "entities were")
+        told = "What the list alone finds of them, and of their words, in percent:"
+        echo(f"{n_before} marked before. {told}")
         echo(*util.score_table(rows))
     echo(f"Wrote {output}")
 
@@ -203,7 +206,7 @@ def _read_stop_words(value: Optional[str], nlp: Language) -> Set[str]:
 
 
 def _describe(matcher: LexiconMatcher) -> List[str]:
-    lines = [f"{len(matcher):,} names to match"]
+    lines = [f"{count_of(len(matcher), 'names')} to match"]
     if n := matcher.n_excluded:
         lines.append(f"Entries left out as stop words or as too short: {n:,}")
     if n := len(matcher.ambiguous_names):

@@ -16,8 +16,9 @@ from ..label_words.lm_counts import CONTINUATION
 from ..label_words.names import ReadName, read_names
 from ..label_words.nearest import NearWord, nearest_words
 from ..pipeline.entlm_ner import EntLMNER
+from ..pipeline.loading import pipeline_of_names
 from ..training.check import entlm_pipes
-from ._classes import LABELS_HELP, pipeline_of_names, read_classes
+from ._classes import LABELS_HELP, read_classes
 from ._options import arg, command, opt
 from ._util import echo
 

@@ -14,6 +14,7 @@ from ..corpus.formats import EXTENSIONS
 from ..corpus.forms.out import BY_NAME as WRITERS
 from ..corpus.forms.out import lacks_annotation
 from ..corpus.report import CorpusReport
+from ..files.counts import sentence_of
 from ..files.errors import DataError
 from ..files.file import check_output, write_file
 from ..files.folder import check_folder, check_output_folder, write_folder
@@ -83,8 +84,8 @@ def convert_cli(
     echo(*report.lines())
     lacking = sum(map(lacks_annotation, docs))
     if lacking and not writer.says_missing:
-        told = "have words that are not annotated, and are written as of no entity"
-        echo(f"{lacking:,} of {len(docs):,} texts {told}")
+        has = sentence_of(lacking, "text has", "texts have")
+        echo(f"{has} words that nobody annotated: they are written as of no entity")
     echo(f"Wrote {output_path}")
 
 
@@ -186,8 +187,8 @@ class _Doubts:
             lines.append(f"Classes of the test part that no example has: {counts}")
         if known := sum(text in self.texts for text in self.test_texts):
             lines.append(
-                f"{known:,} of {len(self.test_texts):,} test sentences with entities "
-                f"are examples, too: F1 tells less of other text"
+                f"Test sentences with entities that are examples, too: {known:,} of "
+                f"{len(self.test_texts):,}. F1 tells less of other text"
             )
         return lines
 

@@ -7,6 +7,7 @@ import typer
 from spacy.cli._util import import_code, parse_config_overrides, setup_gpu
 
 from ..corpus.report import format_counts
+from ..files.counts import count_of
 from ..files.errors import DataError
 from ..files.file import check_extension, check_output, replace_file
 from ._options import CONFIG, FORMAT, arg, command, flag, opt
@@ -73,7 +74,8 @@ def crossval_cli(
     problems = report.problems()
     docs = usable_docs(docs, folds, problems.append)
     echo(
-        f"{len(docs):,} sentences, {report.entities.total():,} entities",
+        f"{count_of(len(docs), 'sentences')}, "
+        f"{count_of(report.entities.total(), 'entities')}",
         *format_counts(report.entities),
         *(f"Warning: {problem}" for problem in problems),
     )

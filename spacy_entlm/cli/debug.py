@@ -15,6 +15,7 @@ from spacy.util import load_config, registry
 from ..corpus.docs import unread_spans
 from ..corpus.report import UNREAD_SPANS
 from ..decoding.lines import broken_entities
+from ..files.counts import count_of
 from ..files.errors import DataError
 from ..files.text import check_file
 from ..model.reading import read_windows
@@ -25,6 +26,7 @@ from ._util import echo
 
 # The learning rate of the config is worth a word if it is off by this factor.
 FAR_OFF = 2.5
+_DOCBIN = ".spacy"
 
 
 @command("debug", overrides=True)
@@ -41,6 +43,8 @@ def debug_cli(ctx: typer.Context, config_path: Path = CONFIG) -> None:
     with show_validation_error(config_path, hint_fill=False):
         config = load_config(config_path, overrides=overrides, interpolate=False)
         paths = config.get("paths", {})
+        if isinstance(train := paths.get("train"), str):
+            _check_corpus(Path(train))
         if paths.get("dev") is None:  # not looked at here, but spaCy wants one
             paths["dev"] = paths.get("train")
         nlp = init_nlp(config)
@@ -50,6 +54,19 @@ def debug_cli(ctx: typer.Context, config_path: Path = CONFIG) -> None:
         raise DataError(f"has no {ENTLM_FACTORY} component", path=config_path)
     for name in names:
         echo(*describe(nlp, name, examples))
+
+
+def _check_corpus(path: Path) -> None:
+    """RAISES (DataError): If spaCy's reader would find no Docs, which it leaves at a
+    warning."""
+    is_empty_folder = path.is_dir() and not any(path.rglob(f"*{_DOCBIN}"))
+    if is_empty_folder or (path.is_file() and path.suffix != _DOCBIN):
+        out = path.with_suffix(_DOCBIN).name
+        raise DataError(
+            f"`spacy train` and this command read {_DOCBIN} files: make one with "
+            f"`python -m spacy entlm convert {path} {out}`",
+            path=path,
+        )
 
 
 def describe(nlp: Language, name: str, examples: List[Example]) -> List[str]:
@@ -65,10 +82,11 @@ def describe(nlp: Language, name: str, examples: List[Example]) -> List[str]:
         lost = [e for e in ents if (e.start_char, e.end_char) not in aligned]
         entities.update(e.label_ for e in ents)
         misaligned.update(e.label_ for e in lost)
-    lines = [f"Component {name}: {len(pipe.labels)} classes, {len(examples)} examples"]
+    classes = count_of(len(pipe.labels), "classes")
+    lines = [f"Component {name}: {classes}, {count_of(len(examples), 'examples')}"]
     for label, words in pipe.label_data.items():
         shown = [_with_pieces(pipe, word) for word in words]
-        lines.append(f"  {label}: {entities[label]} entities")
+        lines.append(f"  {label}: {count_of(entities[label], 'entities')}")
         lines.append(f"    label words: {', '.join(shown)}")
         if misaligned[label]:
             lines.append(f"    misaligned with the tokens: {misaligned[label]}")
@@ -78,7 +96,7 @@ def describe(nlp: Language, name: str, examples: List[Example]) -> List[str]:
     docs = [eg.predicted for eg in examples]
     windows = read_windows(docs, pipe.network.pieces, pipe.layer.attrs["reading"])
     longest = int(windows.sizes.max(initial=0))
-    counted = f"{len(windows.sizes)} for {len(examples)} texts"
+    counted = f"{len(windows.sizes)} for {count_of(len(examples), 'texts')}"
     return [
         *lines,
         f"  Windows: {counted}, the longest of {longest} pieces",

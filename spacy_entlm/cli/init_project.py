@@ -5,6 +5,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Dict
 
+from ..files.counts import count_of
 from ..files.errors import DataError
 from ..files.file import replace_file
 from ._options import arg, command
@@ -12,7 +13,7 @@ from ._util import echo
 
 PROJECT_FILE = "project.yml"
 # Parts of the repository that make up the project.
-PARTS = (PROJECT_FILE, "configs/*", "project/assets/**/*")
+PARTS = (PROJECT_FILE, "configs/*", "project/assets/news/*")
 # Where the wheel installs them, below the environment's folder.
 SHARE = "/share/spacy-entlm/"
 
@@ -37,7 +38,7 @@ def init_project_cli(
     for name, source in files.items():
         replace_file(folder / name, source.read_bytes())
     run = "python -m spacy project run train-5shot ."
-    echo(f"Wrote {len(files)} files to {folder}", f"cd {folder}", run)
+    echo(f"Wrote {count_of(len(files), 'files')} to {folder}", f"cd {folder}", run)
 
 
 def project_files() -> Dict[str, Path]:

@@ -7,6 +7,7 @@ from typing import Iterator, List, Optional, Sequence
 
 from ..corpus.report import format_counts
 from ..corpus.texts import make_docs
+from ..files.counts import count_of, sentence_of
 from ..files.errors import DataError
 from ..files.file import check_extension, write_file
 from ..files.text import read_lines
@@ -16,9 +17,10 @@ from ..lexicon.entries import Entry, LexiconReport, merge_entries
 from ..lexicon.mine import mine_names, read_patterns
 from ..lexicon.readers import read_lexicon
 from ..lexicon.sparql import USER_AGENT, EndpointError, SparqlClient
+from ..pipeline.loading import blank_pipeline
 from . import _options as opts
 from ._options import arg, command, entlm_cli, group, opt
-from ._util import blank_pipeline, check_outputs, echo, load_lexicon, progress_bar
+from ._util import check_outputs, echo, load_lexicon, progress_bar
 
 _N_EXAMPLES = 5
 _FORMS = ".jsonl, .tsv, .csv, .txt or entity-ruler patterns, packed (.xz .gz) or not"
@@ -169,7 +171,8 @@ def wikidata_cli(
                 yield from wd.read_page(wanted, rows, min_sitelinks, report)
                 n_items += len({row.get("item") for row in rows})
             notice = "" if n_items else ": no instances, check the class"
-            echo(f"{wanted.label} {wanted.class_id}: {n_items:,} items{notice}")
+            items = count_of(n_items, "items")
+            echo(f"{wanted.label} {wanted.class_id}: {items}{notice}")
 
     try:
         entries = merge_entries(fetched(), report)
@@ -202,7 +205,7 @@ def _write(
 def summarise(entries: Sequence[Entry]) -> List[str]:
     """Count the entries of a lexicon, in lines for people."""
     weighted = sum(entry.weight is not None for entry in entries)
-    total = f"{len(entries):,} entries, {weighted:,} with a weight"
+    total = f"{count_of(len(entries), 'entries')}, {weighted:,} with a weight"
     return [total, *format_counts(Counter(entry.label for entry in entries))]
 
 
@@ -212,7 +215,8 @@ def _describe_ambiguous(entries: List[Entry]) -> List[str]:
         return ["No name is under several labels"]
     shown = [f"{name} ({', '.join(of)})" for name, of in ambiguous.items()]
     some = "; ".join(shown[:_N_EXAMPLES])
+    names = sentence_of(len(ambiguous), "name is", "names are")
     return [
-        f"{len(ambiguous):,} names are under several labels, e.g. {some}",
+        f"{names} under several labels, e.g. {some}",
         *format_counts(Counter(" and ".join(of) for of in ambiguous.values())),
     ]

@@ -21,6 +21,7 @@ from spacy.cli.package import package
 from spacy.util import load_config
 
 from ..corpus.readers import read_docbin
+from ..files.counts import count_of
 from ..files.errors import DataError
 from ..files.folder import check_output_folder, write_folder
 from ..files.json_lines import dump_json, read_json
@@ -114,7 +115,9 @@ def _describe(
         docs = read_docbin(train, spacy.blank(meta["lang"]))
         counts = Counter(ent.label_ for doc in docs for ent in doc.ents)
         classes = ", ".join(f"{label} {n}" for label, n in sorted(counts.items()))
-        notes.append(f"Trained on {len(docs)} sentences; entities: {classes}.")
+        notes.append(
+            f"Trained on {count_of(len(docs), 'sentences')}; entities: {classes}."
+        )
         if unseen := [label for label in labels if label not in counts]:
             notes.append(
                 f"Without any example: {', '.join(unseen)}. What is found of them is "
@@ -127,12 +130,13 @@ def _describe(
             performance = {f"ents_{key}": bio[key] for key in ("f", "p", "r")}
             performance["ents_per_type"] = bio["per_type"]
             n = figures["sentences"]
-            where = f"on {n} test sentences"
+            where = f"on {count_of(n, 'test sentences')}"
             if figures.get("how") == CROSSVAL:
-                where = f"in a cross-validation of {n} sentences"
+                where = f"in a cross-validation of {count_of(n, 'sentences')}"
             notes.append(
                 f"Accuracy {where} with "
-                f"{figures['n_entities']} entities, measured {figures['date']}: F1 "
+                f"{count_of(figures['n_entities'], 'entities')}, measured "
+                f"{figures['date']}: F1 "
                 f"{100 * bio['f']:.2f}, precision {100 * bio['p']:.2f}, recall "
                 f"{100 * bio['r']:.2f}; F1 {100 * figures['io']['f']:.2f} where "
                 f"neighbours of one class count as one entity."

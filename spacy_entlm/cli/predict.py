@@ -1,68 +1,60 @@
-"""The command `predict`: entities of plain text, to a file."""
+"""The command `predict`: entities of plain text, to a file or to a folder of shards."""
 
-import os
-from collections import Counter
-from contextlib import contextmanager
-from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import (
-    IO,
-    Any,
-    Callable,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    NamedTuple,
-    Optional,
-    Tuple,
-)
+from typing import Any, List, Mapping, NamedTuple, Optional
 
 import spacy
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
-from spacy.util import minibatch
-from thinc.api import compounding
-from tqdm import tqdm
 
 from ..backbones.names import ENTLM_BASE
-from ..corpus.texts import check_text_files, note_entry, text_entries
+from ..files.counts import count_of, sentence_of
 from ..files.errors import DataError
-from ..files.file import check_extension, check_output, lock_file, sync, write_file
-from ..files.json_lines import dump_line, load_object
-from ..files.progress import bar_place
-from ..files.text import unpacked_extension
-from ..pipeline.confidence import entities_of, found_spans
-from ..pipeline.loading import load_pipeline, set_threshold
-from ._classes import LABELS_HELP, lines_of_reading, pipeline_of_names, read_classes
-from ._options import GPU_ID, arg, command, flag, opt
-from ._util import echo
+from ..files.file import check_extension
+from ..label_words.words import LabelWords
+from ..pipeline.loading import load_pipeline, pipeline_of_names
+from ..scale.engines import RAY, Engine
+from ..scale.one_file import OUT_EXTENSIONS, check_files, predict_file
+from ..scale.worker import NamesReader, PipelineReader, Reader
+from ..scale.writing import FORMS
+from ._classes import LABELS_HELP, lines_of_reading, read_classes
+from ._options import (
+    ADDRESS,
+    ENGINE,
+    GPU_ID,
+    GPUS,
+    OVERWRITE,
+    WORKERS,
+    arg,
+    command,
+    flag,
+    opt,
+)
+from ._util import apply_on, echo
 
-JSONL, SPACY, HTML = ".jsonl", ".spacy", ".html"
-# Beside OUT: what a run that was ended has found so far.
-UNFINISHED = ".unfinished"
-# Texts that are read before the first one is shown, and in one go later.
-FIRST_BATCH, GROWTH = 8, 2.0
 DEFAULT_LANG = "en"
+SHARD_BYTES = 1_000_000
+ADDRESS_SIGN = "://"
 _PATHS = (
-    "PIPELINE: folder or package; left out with --labels. IN: lines of text (.txt) or "
-    "JSON lines (.jsonl), packed (.xz .gz) or not, or .spacy. OUT: .jsonl, .spacy, or "
-    ".html for a page to look at"
+    "PIPELINE: folder or package; left out with --labels. IN: a file of lines (.txt), "
+    "JSON lines (.jsonl), both packed (.xz .gz) or not, .parquet or .spacy; or a "
+    "folder, a pattern, s3://... of them. OUT: a file, .jsonl .parquet .spacy, or "
+    ".html for a page to look at; any other name is a folder, which gets shards"
 )
 _LANG = "Language whose tokenizer splits texts into words; with --labels"
 _BACKBONE = "Masked LM that reads the names, a folder or a hub name; with --labels"
-
-Entry = Dict[str, Any]
+_FORM = f"Of the files in a folder OUT: {', '.join(FORMS)}"
 
 
 class Asked(NamedTuple):
-    """What finds entities: a pipeline, by its name, or classes; and the files."""
+    """What finds entities: a pipeline, by its name, or classes; and where they are."""
 
     pipeline: Optional[str]
-    labels: Optional[str]
-    in_: Path
-    out: Path
+    classes: LabelWords
+    lang: str
+    backbone: str
+    threshold: Optional[float]
+    in_: str
+    out: str
 
 
 @command("predict")
@@ -73,8 +65,16 @@ def predict_cli(
     backbone: Optional[str] = opt(None, _BACKBONE, show_default=ENTLM_BASE),
     threshold: Optional[float] = opt(None, "Drop entities of less confidence"),
     batch_size: int = opt(1000, "Texts at once", min=1),
-    resume: bool = flag("--resume", "Go on where a run ended (.jsonl)"),
+    resume: bool = flag("--resume", "Go on where a run ended; a folder always does"),
     overwrite: bool = flag("--overwrite", "Replace OUT, or an unfinished run"),
+    form: Optional[str] = opt(None, _FORM, show_default=FORMS[0]),
+    shard_bytes: Optional[int] = opt(
+        None, "Of IN in a shard of a folder OUT", min=1, show_default=str(SHARD_BYTES)
+    ),
+    engine: str = ENGINE,
+    workers: Optional[int] = WORKERS,
+    gpus: float = GPUS,
+    address: Optional[str] = ADDRESS,
     gpu_id: int = GPU_ID,
 ) -> None:
     """Find the entities of texts and write them with their confidences: with a
@@ -84,44 +84,71 @@ def predict_cli(
     that its line of the input has, or the number of the line; `convert` reads it. Each
     text of the input has one, blank ones too.
 
+    Any number of texts goes to a folder: they are divided into shards, here or on a Ray
+    cluster (extra `ray`). OUT gets data/ with the entities, failed/ with texts that
+    could not be read and why, and manifest.json. The same command again does what is
+    lacking. Results do not depend on the engine.
+
     \b
     Example:
       python -m spacy entlm predict my_model texts.txt.gz entities.jsonl
       python -m spacy entlm predict --labels person,city,disease texts.txt out.html
+      python -m spacy entlm predict my_model texts/ entities --engine ray
     """
-    asked = _asked(paths, labels, lang, backbone)
-    in_, out = asked.in_, asked.out
-    check_text_files([in_])
-    check_extension(out, (JSONL, SPACY, HTML))
-    check_output(out, source=in_, overwrite=overwrite)
-    if gpu_id >= 0:
-        spacy.require_gpu(gpu_id)
-    nlp = _load(asked, lang or DEFAULT_LANG, backbone or ENTLM_BASE, threshold)
-    counts = Counter[str]()
-    entries = partial(_entries, in_, nlp.max_length)
+    asked = _asked(paths, labels, lang, backbone, threshold)
+    if is_folder(asked.out):
+        shards = Shards(form or FORMS[0], shard_bytes or SHARD_BYTES, batch_size)
+        work = Engine(engine, workers, gpus, address)
+        _to_folder(asked, shards, work, gpu_id, overwrite)
+        return
+    given = {
+        "--form": form,
+        "--shard-bytes": shard_bytes,
+        "--engine": None if engine == Engine().name else engine,
+        "--workers": workers,
+        "--gpus": gpus or None,
+        "--address": address,
+    }
+    _to_file(asked, given, batch_size, resume, overwrite, gpu_id)
 
-    def found(n_done: int = 0) -> Iterator[Tuple[Doc, Entry]]:
-        """Texts with their entities, all but the first, and the objects of IN."""
-        counts["before"] = n_done
-        stream = _predicted(nlp, islice(entries(), n_done, None), batch_size)
-        for doc, entry in tqdm(stream, unit="text", initial=n_done, **bar_place()):
-            is_blank = not doc.text.strip()
-            counts.update(texts=1, blank=is_blank, entities=len(found_spans(doc)))
-            yield doc, entry
 
-    if out.suffix.lower() == JSONL:
-        with _append(out, in_, entries, resume, overwrite) as (file_, n_done):
-            for doc, entry in found(n_done):
-                file_.write(dump_line(entities_of(doc, entry)))
-    else:
-        with write_file(out, overwrite=overwrite) as temporary:
-            _write_whole(found(), temporary, in_.name)
-    before = (
-        f", after {n:,} texts of the earlier run" if (n := counts["before"]) else ""
-    )
-    blank = f" ({n:,} blank)" if (n := counts["blank"]) else ""
-    found_now = f"{counts['texts']:,} texts{blank}, {counts['entities']:,} entities"
-    echo(found_now + before, f"Wrote {out}")
+@command("apply", hidden=True)
+def apply_cli(
+    pipeline: str = arg("PIPELINE", "Folder or package of a pipeline"),
+    in_: str = arg("IN", "Texts, as of `predict`"),
+    out: str = arg("OUT", "Folder, or s3://..."),
+    form: str = opt(FORMS[0], _FORM),
+    threshold: Optional[float] = opt(None, "Drop entities of less confidence"),
+    batch_size: int = opt(1000, "Texts at once", min=1),
+    shard_bytes: int = opt(SHARD_BYTES, "Of IN in a shard", min=1),
+    engine: str = ENGINE,
+    workers: Optional[int] = WORKERS,
+    gpus: float = GPUS,
+    address: Optional[str] = ADDRESS,
+    gpu_id: int = GPU_ID,
+    overwrite: bool = OVERWRITE,
+) -> None:
+    """The earlier name of `predict` with a folder OUT."""
+    echo("`apply` is now a part of `predict`, which takes the same arguments.")
+    asked = Asked(pipeline, {}, DEFAULT_LANG, ENTLM_BASE, threshold, in_, out)
+    shards = Shards(form, shard_bytes, batch_size)
+    _to_folder(asked, shards, Engine(engine, workers, gpus, address), gpu_id, overwrite)
+
+
+class Shards(NamedTuple):
+    """How a folder is written: as the arguments of `apply_sharded`."""
+
+    form: str
+    shard_bytes: int
+    batch_size: int
+
+
+def is_folder(out: str) -> bool:
+    """Whether an output is a folder of shards: it has no ending, is an address, or is
+    there as a folder."""
+    if ADDRESS_SIGN in out or Path(out).is_dir() or out.endswith("/"):
+        return True
+    return not Path(out).suffix
 
 
 def _asked(
@@ -129,6 +156,7 @@ def _asked(
     labels: Optional[str],
     lang: Optional[str],
     backbone: Optional[str],
+    threshold: Optional[float],
 ) -> Asked:
     """What the command line names.
     RAISES (DataError): If it names both a pipeline and classes, or neither."""
@@ -154,110 +182,75 @@ def _asked(
             f"{option} goes with --labels: a pipeline has its language and its backbone"
         )
     pipeline = paths[0] if labels is None else None
-    return Asked(pipeline, labels, Path(paths[-2]), Path(paths[-1]))
+    classes = {} if labels is None else read_classes(labels)
+    how = (lang or DEFAULT_LANG, backbone or ENTLM_BASE, threshold)
+    return Asked(pipeline, classes, *how, paths[-2], paths[-1])
 
 
-def _load(
-    asked: Asked, lang: str, backbone: str, threshold: Optional[float]
-) -> Language:
+def _to_file(
+    asked: Asked,
+    for_folders: Mapping[str, Any],
+    batch_size: int,
+    resume: bool,
+    overwrite: bool,
+    gpu_id: int,
+) -> None:
+    """Write one file. for_folders: Options that only a folder has, by their names."""
+    in_, out = Path(asked.in_), Path(asked.out)
+    check_extension(out, OUT_EXTENSIONS)
+    if other := [name for name, value in for_folders.items() if value is not None]:
+        problem = f"{other[0]} goes with a folder OUT, and {out} is a file: leave out "
+        raise DataError(f"{problem}{out.suffix}, or the option")
+    if ADDRESS_SIGN in asked.in_ or in_.is_dir() or not in_.suffix:
+        problem = f"{in_} is no single file, and the file {out} holds the entities of "
+        raise DataError(f"{problem}one: name a folder as OUT, with no ending")
+    check_files(in_, out, overwrite)
+    if gpu_id >= 0:
+        spacy.require_gpu(gpu_id)
+    nlp = _load(asked)
+    how: dict[str, Any] = {"resume": resume, "overwrite": overwrite, "tell": echo}
+    counts = predict_file(nlp, in_, out, batch_size=batch_size, **how)
+    echo(*_counted(counts), f"Wrote {out}")
+
+
+def _counted(counts: Mapping[str, int]) -> List[str]:
+    """What was found in a file, in lines for people."""
+    texts = count_of(counts["texts"], "texts")
+    blank = f" ({n:,} blank)" if (n := counts["blank"]) else ""
+    before = ""
+    if n_before := counts["before"]:
+        before = f", after {count_of(n_before, 'texts')} of the earlier run"
+    lines = [f"{texts}{blank}, {count_of(counts['entities'], 'entities')}{before}"]
+    if n_marked := counts["marked"]:
+        have = sentence_of(n_marked, "text has", "texts have")
+        told = "and they were read as text: `convert` reads marks, to train or measure"
+        lines.append(f"{have} marks like [words](LABEL), {told}")
+    return lines
+
+
+def _to_folder(
+    asked: Asked, shards: Shards, engine: Engine, gpu_id: int, overwrite: bool
+) -> None:
+    """Write shards into a folder."""
+    gpu = (0 if engine.gpus else -1) if engine.name == RAY else gpu_id
+    if asked.pipeline is not None:
+        reader: Reader = PipelineReader.of(asked.pipeline, asked.threshold, gpu)
+    else:
+        _load(asked)  # it says how names are read, and what is wrong, before the work
+        how = (asked.lang, asked.backbone, asked.threshold)
+        reader = NamesReader(asked.classes, *how, gpu)
+    where = {"in_": asked.in_, "out": asked.out}
+    apply_on(engine, reader, **where, **shards._asdict(), overwrite=overwrite)
+
+
+def _load(asked: Asked) -> Language:
     """The pipeline, or one that begins with the classes, of which it says how their
     names were read."""
-    if asked.labels is None:
-        return load_pipeline(str(asked.pipeline), threshold)
-    nlp = pipeline_of_names(read_classes(asked.labels), lang, backbone)
+    if asked.pipeline is not None:
+        return load_pipeline(asked.pipeline, asked.threshold)
+    how = (asked.lang, asked.backbone, asked.threshold)
+    nlp = pipeline_of_names(asked.classes, *how)
     pipe: Any = nlp.get_pipe(nlp.pipe_names[-1])
     echo("Looking for these classes by their names:")
     echo(*lines_of_reading(pipe.label_data))
-    if threshold is not None:
-        set_threshold(nlp, threshold)
     return nlp
-
-
-def _predicted(
-    nlp: Language, texts: Iterator[Tuple[str, Entry]], batch_size: int
-) -> Iterator[Tuple[Doc, Entry]]:
-    """Docs with their objects: in batches that grow, so that the first texts are there
-    soon."""
-    sizes = compounding(min(FIRST_BATCH, batch_size), batch_size, GROWTH)
-    for batch in minibatch(texts, sizes):
-        yield from nlp.pipe(batch, as_tuples=True, batch_size=batch_size)
-
-
-def _write_whole(found: Iterable[Tuple[Doc, Entry]], path: Path, title: str) -> None:
-    """Write a .spacy file, or a page."""
-    if path.suffix.lower() == SPACY:
-        docs = (note_entry(doc, entry) for doc, entry in found)
-        DocBin(docs=docs, store_user_data=True).to_disk(path)
-        return
-    from ..evaluation.pages import predictions_page
-
-    filled = (pair for pair in found if pair[0].text.strip())
-    page = predictions_page((entities_of(doc, entry) for doc, entry in filled), title)
-    path.write_text(page, encoding="utf8")
-
-
-def _entries(path: Path, max_length: int) -> Iterator[Tuple[str, Entry]]:
-    """The texts of a file, blank ones too, and what the file says of each.
-    RAISES (DataError): If the file cannot be read, or a text is too long for spaCy."""
-    is_lines = unpacked_extension(path) not in (JSONL, SPACY)
-    for number, text, entry in text_entries(path, longest=None):
-        text = text.strip() if is_lines else text
-        if len(text) > max_length:
-            problem = f"a text of {len(text):,} characters, of which spaCy reads "
-            problem += f"{max_length:,}: split it"
-            raise DataError(problem, path=path, line=number)
-        yield text, entry
-
-
-@contextmanager
-def _append(
-    out: Path,
-    in_: Path,
-    entries: Callable[[], Iterator[Tuple[str, Entry]]],
-    resume: bool,
-    overwrite: bool,
-) -> Iterator[Tuple[IO[bytes], int]]:
-    """Give a file to append to, which takes the place of OUT at the end, and how many
-    texts it has already."""
-    part = out.with_name(out.name + UNFINISHED)
-    lock = part.with_name(f".{part.name}.lock")
-    with lock_file(lock, out):
-        # Another run may have come to its end while this one got ready.
-        check_output(out, source=in_, overwrite=overwrite)
-        if part.exists() and not (resume or overwrite):
-            hint = "go on with --resume, or begin again with --overwrite"
-            raise DataError(f"holds an unfinished run: {hint}", path=part)
-        if not resume:
-            part.unlink(missing_ok=True)
-        n_done = _check_unfinished(part, entries()) if part.exists() else 0
-        try:
-            with part.open("ab") as file_:
-                yield file_, n_done
-        except BaseException:
-            if not part.stat().st_size:  # nothing to go on with
-                part.unlink()
-                lock.unlink(missing_ok=True)
-            else:
-                told = f"What was read is in {part}: the same command goes on with"
-                echo(f"{told} --resume")
-            raise
-        sync(part)
-        part.replace(out)
-    lock.unlink(missing_ok=True)
-
-
-def _check_unfinished(part: Path, texts: Iterator[Tuple[str, Entry]]) -> int:
-    """How many texts are done; a line that is not whole is taken away. RAISES
-    (DataError): If they are not the first texts of the input."""
-    n_done, size, last = 0, 0, b""
-    with part.open("rb") as file_:
-        for line in file_:
-            if line.endswith(b"\n"):
-                n_done, size, last = n_done + 1, size + len(line), line
-    if n_done:
-        text = load_object(last, part, n_done, form="text").get("text")
-        if text != next(islice(texts, n_done - 1, None), ("", {}))[0]:
-            hint = "was written for another input: begin again with --overwrite"
-            raise DataError(hint, path=part, line=n_done)
-    os.truncate(part, size)
-    return n_done

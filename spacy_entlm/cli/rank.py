@@ -15,6 +15,7 @@ from ..corpus.forms.label_studio import label_studio_task
 from ..corpus.prodigy import annotated_entry
 from ..corpus.readers import read_docs
 from ..corpus.texts import TEXT_KEYS, check_text_files, cut_text, text_entries
+from ..files.counts import count_of
 from ..files.errors import DataError
 from ..files.file import check_extension, write_file
 from ..files.json_lines import dump_json, dump_line
@@ -76,7 +77,7 @@ def rank_cli(
             _entry(doc, one, entries[one.index][1]) for doc, one in zip(found, chosen)
         ]
         temporary.write_bytes(_FORMS[tool](rows))
-    echo(f"{len(chosen):,} of {len(lines):,} texts", f"Wrote {out}")
+    echo(f"{len(chosen):,} of {count_of(len(lines), 'texts')}", f"Wrote {out}")
 
 
 def _entries(path: Path) -> Iterator[Tuple[str, Dict[str, Any]]]:

@@ -11,6 +11,7 @@ from spacy.tokens import Doc
 from ..corpus.docs import OUTPUT_EXTENSIONS, write_docs
 from ..corpus.report import format_counts
 from ..corpus.sampling import SamplingError, sample_exact
+from ..files.counts import count_of
 from ..files.errors import DataError
 from ..files.file import check_extension, check_output, write_file
 from ..files.folder import check_output_folder, write_folder
@@ -81,7 +82,8 @@ def sample_cli(
         with write_file(output_path, overwrite=overwrite) as temporary:
             write_docs(docs, temporary)
     counts = Counter(ent.label_ for doc in docs for ent in doc.ents)
-    size = f"{len(docs):,} sentences, {counts.total():,} entities"
+    size = f"{count_of(len(docs), 'sentences')}, "
+    size += count_of(counts.total(), "entities")
     echo(size, *format_counts(counts), f"Wrote {output_path}")
 
 

@@ -11,6 +11,7 @@ from spacy.tokens import Doc
 from ..backbones.names import ENTLM_BASE
 from ..backbones.recommended import LABEL_WORDS_FILE
 from ..evaluation.label_words.report import make_report, report_path
+from ..files.counts import sentence_of
 from ..files.errors import DataError
 from ..files.file import replace_file, write_file
 from ..files.folder import check_folder
@@ -154,7 +155,8 @@ def _lines_of_names(reader: Any, labels: List[str]) -> List[str]:
 
     vocabulary = reader.vocabulary.weight.cpu().numpy()
     lines = [
-        "By their names the classes are near to these words, and start from there:"
+        "By their names the classes are near to these words, and start from there "
+        "(## stands before a part of a word):"
     ]
     for label, name in read_names(labels).items():
         text = name.text
@@ -206,7 +208,8 @@ def _lines(classes: Dict[str, Any], top_k: int) -> List[str]:
         several = [f"{w} [{' '.join(p)}]" for w, p in pieces.items() if len(p) > 1]
         if several:
             shown = several[:MAX_SHOWN] + ["..."] * (len(several) > MAX_SHOWN)
-            count = f"{len(several)} words are no single piece of the vocabulary"
+            words = sentence_of(len(several), "word is", "words are")
+            count = f"{words} no single piece of the vocabulary"
             more.append(f"{label}: {count}: {', '.join(shown)}")
     return lines + more
 

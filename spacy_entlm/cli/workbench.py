@@ -11,9 +11,10 @@ from ..backbones.names import ENTLM_BASE
 from ..files.errors import DataError
 from ..files.file import check_output
 from ..files.folder import check_output_folder
+from ..pipeline.loading import blank_pipeline
 from . import _options as opts
 from ._options import arg, command, opt
-from ._util import blank_pipeline, echo, load_lexicon
+from ._util import echo, load_lexicon
 
 
 @command("workbench")
@@ -28,6 +29,11 @@ def workbench_cli(
     map_: Optional[List[str]] = opts.MAP,
     label: Optional[str] = opts.LABEL,
     case: str = opts.CASE,
+    format: str = opts.FORMAT,
+    columns: Optional[str] = opts.COLUMNS,
+    tags: Optional[str] = opt(
+        None, "Names of tags that TEXTS give as numbers, from 0, eg O,B-PER,I-PER"
+    ),
     lang: str = opts.LANG,
     backbone: str = opt(ENTLM_BASE, "A folder, or a name on the hub"),
     port: int = opt(8900, "On this machine; 0: any that is free", min=0, max=65535),
@@ -38,7 +44,8 @@ def workbench_cli(
     The names of the classes are enough to begin: what is found by them is suggested.
     All that you do lies in DIR at once. The same command comes back to it, and adds
     texts that are new. `data` in DIR, which the page writes, is a folder of data.
-    Without --labels the labels of the lexicon are the classes.
+    Without --labels the labels of the lexicon are the classes. TEXTS may be annotated
+    in any form that `convert` reads.
 
     \b
     Example:
@@ -61,7 +68,9 @@ def workbench_cli(
     nlp = blank_pipeline(lang)
     names = load_lexicon(lexicon, "auto", label, map_)[0] if lexicon else []
     known = Store(folder / FILE).setting("split", "") if is_there else ""
-    reader = Texts(nlp, split or known or _asked(texts, nlp), echo)
+    unit = split or known or _asked(texts, nlp)
+    numbered = names_in(tags)
+    reader = Texts(nlp, unit, echo, format=format, columns=columns, labels=numbered)
     new = list(reader.read(texts))
     if not new:
         raise DataError("holds no text", path=texts)
@@ -70,9 +79,8 @@ def workbench_cli(
     store.setting("lang", lang)
     store.setting("backbone", backbone)
     store.set_setting("split", reader.unit or "")
-    for label in (labels or "").split(","):
-        if label.strip():
-            store.add_class(label, given=True)
+    for label in names_in(labels):
+        store.add_class(label, given=True)
     if reader.n_long:
         long = counted(reader.n_long, "long text")
         echo(
@@ -101,6 +109,11 @@ def _asked(texts: Path, nlp: Language) -> Optional[str]:
         answer = typer.prompt(question, default=SENTENCES).strip().lower()
         if answer in UNITS:
             return answer
+
+
+def names_in(listed: Optional[str]) -> List[str]:
+    """Names that stand between commas."""
+    return [name.strip() for name in (listed or "").split(",") if name.strip()]
 
 
 def is_asked() -> bool:

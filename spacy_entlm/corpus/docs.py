@@ -54,7 +54,13 @@ def choose_writer(path: Path, form: Optional[str] = None) -> Writer:
         extensions = [x for writer in WRITERS for x in writer.extensions]
         check_extension(path, list(dict.fromkeys(extensions)))
         return next(x for x in WRITERS if path.suffix.lower() in x.extensions)
+    writer = writer_of(form)
+    check_extension(path, writer.extensions)
+    return writer
+
+
+def writer_of(form: str) -> Writer:
+    """What writes a form. RAISES (DataError): If there is no such form."""
     if form not in BY_NAME:
         raise DataError(f"unknown form {form!r:.60}: choose {', '.join(BY_NAME)}")
-    check_extension(path, BY_NAME[form].extensions)
     return BY_NAME[form]

@@ -71,8 +71,8 @@ def format_from_content(lines: Iterable[Line], path: Path) -> str:
     slip = first_slip(head)
     meant = f" (is {slip!r:.60} meant as such?)" if slip else ""
     raise DataError(
-        f"neither columns of words and tags nor [words](LABEL) markup found{meant}: "
-        f"add the annotation, or name the format ({', '.join(FORMATS)})",
+        f"neither columns of words and tags nor [words](LABEL) marks found{meant}: "
+        "mark entities, or name the form with --format (docs/data.md)",
         path=path,
     )
 

@@ -16,7 +16,9 @@ from .docs import unread_spans
 from .formats import format_from_content, format_from_name
 from .forms.brat import is_brat_folder
 from .forms.source import Source
+from .forms.spans import join_tags
 from .forms.table import BRAT, BY_NAME, JSON, JSON_KINDS, SPACY
+from .offsets import fitting_shifts
 from .records import Record, TextRecord, WordRecord
 from .report import BLANK_WORDS, EMPTY_TEXTS, N_EXAMPLES, UNREAD_SPANS, CorpusReport
 from .tag_forms import check_outside, normalize_tags
@@ -165,6 +167,7 @@ def _build_docs(
         report.unit = "sentences"
     words = normalize_tags(words, report)
     rest = iter(words)
+    records = join_tags(records)
     records = [next(rest) if isinstance(x, WordRecord) else x for x in records]
     prefixed = find_prefixed(tag for record in words for tag in record.tags)
     for record in words:
@@ -226,6 +229,7 @@ def text_doc(record: TextRecord, nlp: Language, report: CorpusReport) -> Doc:
         words = _touched(doc, start, end)
         context = doc[words.start : words.stop].text if words else record.text
         report.misaligned[label] += 1
+        report.shifted.update(fitting_shifts(doc, start, end))
         if len(report.misaligned_examples) < N_EXAMPLES:
             report.misaligned_examples.append(
                 f"{record.text[start:end]!r:.100} ({label}) in {context!r:.100}, "

@@ -6,6 +6,7 @@ and S end one, and an I, L or E that continues nothing begins one (IOB1).
 """
 
 import re
+import unicodedata
 from functools import lru_cache
 from typing import Iterable, NamedTuple, Optional, Sequence
 
@@ -25,6 +26,8 @@ _OTHER_PREFIX = re.compile(r"[A-Z][-_:/]|[bi][-_:/]")
 _BARE_LABEL = re.compile(r"[^\W\d_](?:[\w\-./&+]|[^\x00-\x7f\s\w])*")
 _PREFIX_ONLY = re.compile(r"[BILUES]-")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+# Two tags in one, as tools for nested entities write them.
+_SEVERAL = re.compile(r"[|,;/][BILUES]-")
 # BIOES names the end and the single word otherwise than BILUO.
 _CANONICAL = {"E": "L", "S": "U"}
 _HELP = (
@@ -74,6 +77,8 @@ def parse_tag(tag: str, prefixed: Optional[str]) -> tuple[str, str]:
         return OUTSIDE, ""
     if match := _PREFIXED.fullmatch(tag):
         prefix, label = match.groups()
+        if _SEVERAL.search(label):
+            raise ValueError(f"several tags in one, {tag!r:.100}: give a word one tag")
         return _CANONICAL.get(prefix, prefix), check_label(label)
     if not is_bare_label(tag):
         raise ValueError(f"unknown tag {tag!r:.100}: {_HELP}")
@@ -88,18 +93,27 @@ def parse_tag(tag: str, prefixed: Optional[str]) -> tuple[str, str]:
 def check_label(label: str) -> str:
     """Give a class back if it can be told from others in every file that we write.
     RAISES (ValueError): If it is empty, means "no entity", is nothing but a prefix, or
-    holds line breaks, tabs or the like, or is too long for a name."""
+    holds line breaks, tabs or the like, begins or ends with a sign that nobody sees, or
+    is too long for a name."""
     if (
         label in (OUTSIDE, MISSING, "")
         or label != label.strip()
         or _PREFIX_ONLY.fullmatch(label)
         or _CONTROL.search(label)
+        or is_hidden(label[0])
+        or is_hidden(label[-1])
         or len(label) > MAX_LABEL_CHARS
     ):
         raise ValueError(
             f"{label!r:.100} is no class of entities: rename it, eg to PER"
         )
     return label
+
+
+def is_hidden(character: str) -> bool:
+    """Tell whether nobody sees a character: a blank of any kind, a byte order mark, or
+    what joins or divides words without a space."""
+    return character.isspace() or unicodedata.category(character) == "Cf"
 
 
 def tags_to_entities(tags: Sequence[str], prefixed: Optional[str]) -> Entities:

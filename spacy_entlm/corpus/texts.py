@@ -17,6 +17,8 @@ from .readers import REFUSED, read_docbin
 # A longer line is cut at white space: a text may be one line of a gigabyte.
 MAX_LINE_CHARS = 1 << 13
 TEXT_KEYS = ("text", "tokens", "words")
+# The key of the number of a line of text.
+LINE = "line"
 # Of a Doc's user_data: what a file says of the text beside it.
 ENTRY_KEY = "entry"
 # Up to white space or the end, or as much as may be.
@@ -64,7 +66,7 @@ def text_entries(
     kind = _kind(path)
     if kind == ".txt":
         for number, line in read_lines(path, longest=longest):
-            yield number, line, {"line": number}
+            yield number, line, {LINE: number}
     elif kind == ".jsonl":
         for number, entry in read_objects(path, form='{"text": "..."}'):
             yield number, text_of(entry, path, number), entry

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Iterable, Mapping, NamedTuple, Optional
 
+from ..files.counts import count_of
 from ..files.json_lines import dump_line
 from ..files.text import open_packed
 
@@ -79,15 +80,15 @@ class LexiconReport:
         """Render what was left out, in short lines."""
         lines = []
         if self.duplicates:
-            lines.append(f"{self.duplicates:,} duplicates: kept once")
+            lines.append(f"{count_of(self.duplicates, 'duplicates')}: kept once")
         if self.unmapped:
             types = ", ".join(f"{t} {n:,}" for t, n in self.unmapped.most_common())
             lines.append(
-                f"{self.unmapped.total():,} entries of types that the label map does "
-                f"not name: left out ({types})"
+                f"{count_of(self.unmapped.total(), 'entries')} of types that the label "
+                f"map does not name: left out ({types})"
             )
         for reason, count in sorted(self.left_out.items()):
-            lines.append(f"{count:,} {reason}: left out")
+            lines.append(f"{count_of(count, reason)}: left out")
             lines += [f"  e.g. {example}" for example in self.examples.get(reason, [])]
         return lines
 

@@ -115,8 +115,9 @@ class LexiconMatcher:
         groups = self._group(entries, min_length, stop_words)
         if not groups:
             raise DataError(
-                f"no name is left to match ({self.n_excluded:,} are stop words or "
-                "too short): lower the minimum length or give fewer stop words"
+                "no name is left to match (stop words or too short: "
+                f"{self.n_excluded:,}): lower the minimum length or give fewer stop "
+                "words"
             )
         self._names = [self._make_name(group) for group in groups.values()]
         self._automaton = BytesAhoCorasick(_END + key for key in groups)

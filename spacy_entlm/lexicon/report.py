@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from ..corpus.report import format_counts
+from ..files.counts import count_of
 from .match import Matches
 
 # So many show at a glance which names should be stop words.
@@ -39,8 +40,9 @@ class MatchReport:
     def lines(self) -> list[str]:
         """Render the report, or a notice that nothing matched."""
         lines = [
-            f"{self.docs:,} docs, {self.words:,} words: {self.labels.total():,} "
-            f"matches in {self.matched_docs:,} docs",
+            f"{count_of(self.docs, 'texts')} of {count_of(self.words, 'words')}: "
+            f"{count_of(self.labels.total(), 'names')} found in "
+            f"{count_of(self.matched_docs, 'texts')}",
             *format_counts(self.labels),
         ]
         if self.names:
@@ -51,9 +53,11 @@ class MatchReport:
         if self.ambiguous:
             common = self.ambiguous.most_common(_N_AMBIGUOUS_SHOWN)
             shown = ", ".join(f"{name} {count:,}" for name, count in common)
+            places = count_of(self.ambiguous.total(), "places")
+            names = count_of(len(self.ambiguous), "names")
             lines.append(
-                f"{self.ambiguous.total():,} places of {len(self.ambiguous):,} names "
-                f"under several labels of equal weight: left out ({shown})"
+                f"{places} of {names} under several labels of equal weight: left out "
+                f"({shown})"
             )
         if not self.labels:
             lines.append(

@@ -262,7 +262,9 @@ class EntLMNER(BeginningNER):
         if not wanted:
             raise LabelWordError(
                 f"[{self.name}] There is no class to learn: no example has an entity, "
-                f"and neither labels nor label words are given."
+                f"and neither labels nor label words are given. If the examples are "
+                f"in another form than .spacy, `python -m spacy entlm convert` comes "
+                f"before."
             )
         warn_of_unknown_labels(self.name, given, counts, labels or added)
         searched = (

@@ -1,11 +1,18 @@
-"""Pipelines, loaded with other settings than they were saved with."""
+"""Pipelines: loaded with other settings than they were saved with, empty, or begun by
+the names of classes."""
 
-from typing import Optional
+from typing import Any, Optional
 
 import spacy
 from spacy.language import Language
 
+from ..backbones.names import ENTLM_BASE
+from ..backbones.recommended import NAME_MAP_FILE, reads_names
+from ..files.errors import DataError
+from ..label_words.words import LabelWords
 from .base import MaskedLMNER
+
+ENTLM_NER = "entlm_ner"
 
 
 def load_pipeline(name: str, threshold: Optional[float] = None) -> Language:
@@ -28,3 +35,37 @@ def set_threshold(nlp: Language, threshold: float) -> bool:
     for pipe in pipes:
         pipe.threshold = threshold
     return bool(pipes)
+
+
+def blank_pipeline(lang: str) -> Language:
+    """Make an empty pipeline with the tokenizer of a language, eg "en".
+    RAISES (DataError): If spaCy lacks the language, or it needs another package."""
+    try:
+        return spacy.blank(lang)
+    except ImportError as error:
+        raise DataError(f"cannot make a pipeline for --lang {lang}: {error}") from error
+
+
+def pipeline_of_names(
+    classes: LabelWords, lang: str, backbone: str, threshold: Optional[float] = None
+) -> Language:
+    """A pipeline that finds classes by their names, ready to predict.
+
+    classes (Dict[str, List[str]]): With the texts that are given for each.
+    lang (str): Of the tokenizer. backbone (str): As the component's setting `name`.
+    threshold (Optional[float]): As of `load_pipeline`.
+    RAISES (ValueError): If the backbone cannot be loaded, or reads no names.
+    """
+    nlp = blank_pipeline(lang)
+    if not reads_names(backbone):
+        raise DataError(
+            f"--backbone {backbone} is no folder of a masked LM that reads names of "
+            f"classes (it has no {NAME_MAP_FILE}): leave the option out for "
+            f"{ENTLM_BASE}, or make such a folder with `teach`"
+        )
+    config = {"labels": classes, "model": {"name": backbone}}
+    pipe: Any = nlp.add_pipe(ENTLM_NER, config=config)
+    pipe.begin()
+    if threshold is not None:
+        set_threshold(nlp, threshold)
+    return nlp

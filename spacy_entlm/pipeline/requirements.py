@@ -6,7 +6,7 @@ from spacy.util import split_requirement
 DISTRIBUTION = "spacy-entlm"
 # Formats stay the same within 1.x, while the pin that `spacy package` would choose
 # excludes the next minor version.
-REQUIREMENT = f"{DISTRIBUTION}>=1.0.0.dev0,<2"
+REQUIREMENT = f"{DISTRIBUTION}>=1.0.0,<2"
 
 
 def add_requirement(nlp: Language) -> None:

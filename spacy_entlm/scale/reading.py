@@ -13,18 +13,18 @@ from ..files.json_lines import load_object
 from ..files.text import MAX_LINE_CHARS, UNPACK_ERRORS, UTF16_MARKS, unpack
 from . import parquet
 from .places import Place
-from .shards import Shard, form_of, is_packed
+from .shards import Shard, count_ends, form_of, is_packed, seek_of
 
 _UTF8_MARK = b"\xef\xbb\xbf"
 _LINE_END = re.compile(r"\r\n?|\n")
 _LAST_END = re.compile(r"(?:\r\n?|\n)\Z")
-# A line, and the byte of its file at which it begins.
+# A line, and its number in the file, from 1.
 Line = Tuple[int, str]
 
 
 class Text(NamedTuple):
-    """A text, and the object of the input that it comes from; of a line of text the
-    byte of the file at which it begins."""
+    """A text, and the object of the input that it comes from; of a line of text its
+    number."""
 
     text: str
     entry: Dict[str, Any]
@@ -59,14 +59,14 @@ def read_shard(shard: Shard) -> Iterator[Union[Text, Failure]]:
             yield from _of_text(*line)
 
 
-def _of_text(begin: int, line: str) -> Iterator[Text]:
-    """begin (int): Byte of the file at which the line begins."""
+def _of_text(number: int, line: str) -> Iterator[Text]:
+    """number (int): Of the line in the file, from 1."""
     # What ends the line is none of its own, and a carriage return may end others in it.
     for piece in _LINE_END.split(_LAST_END.sub("", line)):
         for part in cut_text(piece) if piece.strip() else [""]:
             if part.strip() or not piece.strip():
-                yield Text(part.strip(), {"byte": begin})
-        begin += len(piece.encode("utf8")) + 1
+                yield Text(part.strip(), {"line": number})
+        number += 1
 
 
 def _of_json(line: str, path: Path) -> Iterator[Union[Text, Failure]]:
@@ -95,48 +95,52 @@ def _lines(place: Place, shard: Shard) -> Iterator[Union[Line, Failure]]:
         with place.open() as file_:
             if is_packed(shard.uri):
                 with unpack(file_, Path(shard.uri)) as unpacked:
-                    yield from _decoded(unpacked, 0, -1)
+                    yield from _decoded(unpacked, shard)
             else:
-                yield from _decoded(file_, shard.start, shard.end)
+                yield from _decoded(file_, shard)
     except UNPACK_ERRORS as error:
         problem = f"{shard.uri}: cannot be unpacked ({error}): fetch or pack it again"
         raise DataError(problem) from error
 
 
-def _decoded(file_: IO[bytes], start: int, end: int) -> Iterator[Union[Line, Failure]]:
+def _decoded(file_: IO[bytes], shard: Shard) -> Iterator[Union[Line, Failure]]:
     # A line belongs to the shard in which it begins: after the end of one before it.
-    at = max(start - 1, 0)
+    at, number = seek_of(shard.start), shard.line + 1
     file_.seek(at)
-    if start:
-        at += _skip_line(file_)
-    while end < 0 or at < end:
+    if shard.start:
+        n_bytes, n_ends = _skip_line(file_)
+        at, number = at + n_bytes, number + n_ends
+    while shard.end < 0 or at < shard.end:
         line = file_.readline(MAX_LINE_CHARS)
         if not line:
             return
         begin, at = at, at + len(line)
+        first, number = number, number + count_ends(line)
         if begin == 0 and line.startswith(UTF16_MARKS):
             raise DataError("is UTF-16: save the files as UTF-8")
         if len(line) == MAX_LINE_CHARS and not line.endswith(b"\n"):
-            at += _skip_line(file_)
+            n_bytes, n_ends = _skip_line(file_)
+            at, number = at + n_bytes, number + n_ends
             problem = f"has more than {MAX_LINE_CHARS:,} bytes: divide it"
-            yield _bad_line(line[:1000], begin, problem)
+            yield _bad_line(line[:1000], first, problem)
             continue
         try:
-            yield begin, line.removeprefix(b"" if begin else _UTF8_MARK).decode("utf8")
+            yield first, line.removeprefix(b"" if begin else _UTF8_MARK).decode("utf8")
         except UnicodeDecodeError as error:
-            yield _bad_line(line, begin, f"is not UTF-8 ({error})")
+            yield _bad_line(line, first, f"is not UTF-8 ({error})")
 
 
-def _skip_line(file_: IO[bytes]) -> int:
-    """Go behind the end of a line. RETURNS (int): Bytes that were passed."""
-    n_bytes = 0
+def _skip_line(file_: IO[bytes]) -> Tuple[int, int]:
+    """Go behind the end of a line. RETURNS (Tuple[int, int]): Bytes and ends of lines
+    that were passed."""
+    n_bytes = n_ends = 0
     while part := file_.readline(MAX_LINE_CHARS):
-        n_bytes += len(part)
+        n_bytes, n_ends = n_bytes + len(part), n_ends + count_ends(part)
         if part.endswith(b"\n"):
             break
-    return n_bytes
+    return n_bytes, n_ends
 
 
-def _bad_line(line: bytes, begin: int, problem: str) -> Failure:
+def _bad_line(line: bytes, number: int, problem: str) -> Failure:
     text = line.decode("utf8", "replace")
-    return Failure({"line": text}, shorten(f"the line at byte {begin:,} {problem}"))
+    return Failure({"line": text}, shorten(f"line {number:,} {problem}"))

@@ -1,7 +1,8 @@
 """How an input is divided: into shards, each of which is read and written by itself."""
 
+from itertools import repeat
 from pathlib import Path
-from typing import Iterator, List, NamedTuple, Tuple
+from typing import Iterable, Iterator, List, NamedTuple, Sequence, Tuple
 
 from ..corpus.texts import TEXT_EXTENSIONS
 from ..files.errors import DataError
@@ -12,7 +13,9 @@ from .places import Found, Place
 
 EXTENSIONS = (*TEXT_EXTENSIONS, PARQUET)
 # Files of which a part can be read alone.
-_DIVIDED = (".txt", ".jsonl")
+_TEXT = ".txt"
+_DIVIDED = (_TEXT, ".jsonl")
+_CHUNK = 2**20
 
 
 class Shard(NamedTuple):
@@ -21,12 +24,14 @@ class Shard(NamedTuple):
     number (int): From 0 on. uri (str): The file.
     start, end (int): Bytes of it: lines that begin there belong to the shard; or, of a
         Parquet file, its row groups. end -1: all of it, as of packed files and .spacy.
+    line (int): Of lines of text, how many ends of lines are before `seek_of(start)`.
     """
 
     number: int
     uri: str
     start: int
     end: int
+    line: int = 0
 
 
 def plan(files: List[Found], size: int) -> List[Shard]:
@@ -37,13 +42,13 @@ def plan(files: List[Found], size: int) -> List[Shard]:
     """
     forms = [form_of(file.uri) for file in files]
     parts = [
-        (file.uri, *part)
+        (file.uri, part)
         for file, form in zip(files, forms)
         for part in _divide(file, form, size)
     ]
     if not parts:
         raise DataError(f"{files[0].uri}: the file is empty: add text")
-    return [Shard(number, *part) for number, part in enumerate(parts)]
+    return [Shard(number, uri, *part) for number, (uri, part) in enumerate(parts)]
 
 
 def form_of(uri: str) -> str:
@@ -66,17 +71,51 @@ def is_packed(uri: str) -> bool:
     return uri.lower().endswith(tuple(PACKED))
 
 
-def _divide(file: Found, form: str, size: int) -> Iterator[Tuple[int, int]]:
-    """Starts and ends of the shards of a file."""
+def seek_of(start: int) -> int:
+    """The byte from which a shard is read: the end of a line there tells that a line
+    begins at `start`."""
+    return max(start - 1, 0)
+
+
+def count_ends(data: bytes) -> int:
+    """How many lines end in bytes: with a line feed, a carriage return or both."""
+    return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
+
+
+def _divide(file: Found, form: str, size: int) -> Iterator[Tuple[int, ...]]:
+    """Starts and ends of the shards of a file, and of text the lines before each."""
     if not file.size:
         return
     if form == PARQUET:
         yield from _bundle(row_groups(Place(file.uri)), size)
     elif form in _DIVIDED and not is_packed(file.uri):
-        for start in range(0, file.size, size):
-            yield start, min(start + size, file.size)
+        starts = range(0, file.size, size)
+        lines: Iterable[int] = repeat(0)
+        if form == _TEXT:
+            lines = _lines_before(file, starts)
+        for start, line in zip(starts, lines):
+            yield start, min(start + size, file.size), line
     else:
         yield 0, -1
+
+
+def _lines_before(file: Found, starts: Sequence[int]) -> Iterator[int]:
+    """The ends of lines before the bytes from which shards are read. The file is read
+    once."""
+    count = at = 0
+    last = b""
+    with Place(file.uri).open() as content:
+        for start in starts:
+            while at < seek_of(start):
+                part = content.read(min(_CHUNK, seek_of(start) - at))
+                # A carriage return and a line feed are one end.
+                count += count_ends(last + part) - count_ends(last)
+                at, last = at + len(part), part[-1:]
+                if not part:  # it was cut since
+                    break
+            next_byte = content.read(1) if last == b"\r" else b""
+            content.seek(at)
+            yield count - (next_byte == b"\n")
 
 
 def _bundle(sizes: List[int], size: int) -> Iterator[Tuple[int, int]]:

@@ -16,7 +16,7 @@ from ..files.errors import DataError, shorten
 from ..files.json_lines import dump_json
 from ..files.text import check_file
 from ..pipeline.confidence import found_spans
-from ..pipeline.loading import load_pipeline
+from ..pipeline.loading import load_pipeline, pipeline_of_names
 from . import parquet
 from .layout import DATA, DONE, FAILED, part_name
 from .places import Place
@@ -74,6 +74,28 @@ class PipelineReader:
 
     def facts(self) -> Dict[str, Any]:
         names = {"pipeline": Path(self.name).name, "sha256": self.sha256}
+        return {**names, "threshold": self.threshold}
+
+
+@dataclass(frozen=True)
+class NamesReader:
+    """Reads by nothing but the names of classes. The arguments are those of
+    `pipeline_of_names`; gpu_id (int): The GPU, -1 for the CPU."""
+
+    classes: Dict[str, List[str]]
+    lang: str
+    backbone: str
+    threshold: Optional[float] = None
+    gpu_id: int = -1
+
+    def load(self) -> Language:
+        if self.gpu_id >= 0:
+            spacy.require_gpu(self.gpu_id)
+        return pipeline_of_names(self.classes, self.lang, self.backbone, self.threshold)
+
+    def facts(self) -> Dict[str, Any]:
+        backbone = Path(self.backbone).name
+        names = {"classes": self.classes, "lang": self.lang, "backbone": backbone}
         return {**names, "threshold": self.threshold}
 
 

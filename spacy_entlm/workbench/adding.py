@@ -38,6 +38,7 @@ from .mentions import Words, joined
 TEST_SHARE = 10
 # From so many documents on, all parts of one are in the same part of the data.
 MANY_DOCUMENTS = 20
+_NO_KEYS = "{}"
 
 
 @dataclass(frozen=True)
@@ -131,13 +132,20 @@ def add_document(
     """Note what came in, unless it is there. parts (Iterable): The place of the first
     character, and the number, of each text of it."""
     noted = json.dumps(keys, ensure_ascii=False, sort_keys=True)
-    hashed = blake2b(f"{noted}\n{text}".encode("utf8", "replace"), digest_size=16)
-    row = (hashed.hexdigest(), text, noted)
+    digest = _digest(text, noted)
+    # What came without keys before is the same.
+    change = "UPDATE OR IGNORE documents SET digest = ?, keys = ? WHERE digest = ?"
+    db.execute(change, (digest, noted, _digest(text, _NO_KEYS)))
     query = "INSERT OR IGNORE INTO documents (digest, text, keys) VALUES (?, ?, ?)"
-    done = db.execute(query, row)
+    done = db.execute(query, (digest, text, noted))
     if done.rowcount:
         rows = [(done.lastrowid, start, number) for start, number in parts]
         db.executemany("INSERT OR IGNORE INTO parts VALUES (?, ?, ?)", rows)
+
+
+def _digest(text: str, keys: str) -> str:
+    hashed = blake2b(f"{keys}\n{text}".encode("utf8", "replace"), digest_size=16)
+    return hashed.hexdigest()
 
 
 def _add_text(

@@ -17,6 +17,8 @@ UNDO = "undo"
 # What a person did, and an undo takes back. What came with the texts is not.
 OWN = (ANSWER, CLASS, RENAME, DESCRIBE, MOVE)
 GIVEN, GIVEN_CLASS, GIVEN_MOVE = "given", "given class", "given move"
+# What came from another workbench. An undo does not go back before it.
+MERGED = "merged"
 
 
 def now() -> str:

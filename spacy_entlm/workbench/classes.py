@@ -71,16 +71,18 @@ def given_class(db: sqlite3.Connection, name: str) -> Optional[int]:
     known = class_number(db, name)
     if known is not None:
         return known
-    return None if _removed(db, name) else _new_class(db, name, GIVEN_CLASS)
+    return None if _removed(db, name) else new_class(db, name, GIVEN_CLASS)
 
 
 def add_class(db: sqlite3.Connection, name: str) -> int:
     """Add a class on the page, if there is none of this name."""
     known = value_of(db, "SELECT id FROM classes WHERE name = ?", name)
-    return known if known is not None else _new_class(db, name, CLASS)
+    return known if known is not None else new_class(db, name, CLASS)
 
 
-def _new_class(db: sqlite3.Connection, name: str, kind: str) -> int:
+def new_class(db: sqlite3.Connection, name: str, kind: str) -> int:
+    """Add a class that is not there. kind (str): Of the change, CLASS or GIVEN_CLASS.
+    RETURNS (int): Its number. RAISES (ValueError): If the name is none."""
     check_label(name)
     # A number is never given twice, also after an undo: history may name it.
     query = "SELECT max(target) FROM changes WHERE kind IN (?, ?)"

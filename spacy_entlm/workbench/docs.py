@@ -2,13 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
+from ..corpus.docs import write_docs, writer_of
 from ..corpus.prodigy import annotated_entry
 from ..files.folder import write_folder
 from ..files.json_lines import dump_line
@@ -19,6 +20,8 @@ from .store import Store
 # Keys of a line that say what was marked: they are ours, not the input's.
 OWN_KEYS = ("text", "tokens", "spans", "answer", "label", "labels", "entities")
 UNLABELED = "unlabeled"
+# The form that has all that a workbench knows of a text.
+PRODIGY = "prodigy"
 
 
 def as_doc(text: Dict[str, Any], vocab: Vocab, names: Dict[int, str]) -> Doc:
@@ -32,35 +35,57 @@ def as_doc(text: Dict[str, Any], vocab: Vocab, names: Dict[int, str]) -> Doc:
     return doc
 
 
-def export(store: Store, folder: Path) -> List[str]:
-    """Write train.jsonl, test.jsonl and unlabeled.jsonl, which the project and Prodigy
-    read, as far as there is something to write. What came in comes out again, with its
-    other keys: a text that was shown in parts is one line if all of them have the same
-    answer in the same part of the data, else each part is a line, with "part": its
-    first and last character.
-    RETURNS (List[str]): Their names."""
+def export(store: Store, folder: Path, form: str = PRODIGY) -> List[str]:
+    """Write train.*, test.* and unlabeled.jsonl, as far as there is something to write.
+
+    In Prodigy's form, which the project and this workbench read, what came in comes out
+    again, with its other keys: a text that was shown in parts is one line if all of
+    them have the same answer in the same part of the data, else each part is a line,
+    with "part": its first and last character. Other forms have accepted texts only.
+
+    form (str): One of `forms.out.BY_NAME`.
+    RETURNS (List[str]): Their names.
+    RAISES (DataError): If there is no such form, or it has no place for a word.
+    """
+    writer = writer_of(form)
     names = {row["id"]: row["name"] for row in store.classes()}
-    vocab = Vocab()
-    lines: Dict[str, List[Tuple[str, Dict[str, Any]]]] = {}
-    for part, answer, entry in _entries(store, names, vocab):
-        lines.setdefault(part, []).append((answer, entry))
-    written = {
-        f"{part}.jsonl": [entry for _, entry in lines[part]]
-        for part in ("train", "test", UNLABELED)
-        if any(
-            answer == ACCEPT or part == UNLABELED for answer, _ in lines.get(part, ())
-        )
-    }
+    found: Dict[str, List[Written]] = {}
+    for written in _written(store, names, Vocab()):
+        if writer.name == PRODIGY or written.answer in (ACCEPT, OPEN):
+            found.setdefault(written.part, []).append(written)
+    done = []
     with write_folder(folder) as writing:
-        for name, rows in written.items():
-            (writing / name).write_bytes(b"".join(map(dump_line, rows)))
-    return list(written)
+        for part in ("train", "test", UNLABELED):
+            rows = found.get(part, ())
+            if not any(row.answer == ACCEPT or part == UNLABELED for row in rows):
+                continue
+            is_lines = writer.name == PRODIGY or part == UNLABELED
+            path = writing / (part + (".jsonl" if is_lines else writer.extensions[0]))
+            if is_lines:
+                path.write_bytes(b"".join(dump_line(row.entry()) for row in rows))
+            else:
+                write_docs([row.doc for row in rows], path, writer.name)
+            done.append(path.name)
+    return done
 
 
-def _entries(
-    store: Store, names: Dict[int, str], vocab: Vocab
-) -> Iterator[Tuple[str, str, Dict[str, Any]]]:
-    """The part of the data, the answer and the line of each document or part of one."""
+class Written(NamedTuple):
+    """A document, or a part of one, as it is written: the part of the data, the answer,
+    the words and marks, and the other keys of what came in."""
+
+    part: str
+    answer: str
+    doc: Doc
+    keys: Dict[str, Any]
+
+    def entry(self) -> Dict[str, Any]:
+        """As a JSON line."""
+        if self.part == UNLABELED:
+            return {"text": self.doc.text, **self.keys}
+        return {**annotated_entry(self.doc), **self.keys, "answer": self.answer}
+
+
+def _written(store: Store, names: Dict[int, str], vocab: Vocab) -> Iterator[Written]:
     for whole, keys, parts in _documents(store):
         kept = {key: value for key, value in keys.items() if key not in OWN_KEYS}
         kinds = {(_part_of(text), text["answer"]) for _, text in parts}
@@ -68,19 +93,13 @@ def _entries(
             ((part, answer),) = kinds
             if part:
                 doc = _joined(whole, parts, vocab, names)
-                yield part, answer, _entry(doc, kept, part, answer)
+                yield Written(part, answer, doc, kept)
             continue
         for start, text in parts:
             if part := _part_of(text):
                 doc = as_doc(text, vocab, names)
                 own = {**kept, "part": [start, start + len(doc.text)]}
-                yield part, text["answer"], _entry(doc, own, part, text["answer"])
-
-
-def _entry(doc: Doc, keys: Dict[str, Any], part: str, answer: str) -> Dict[str, Any]:
-    if part == UNLABELED:
-        return {"text": doc.text, **keys}
-    return {**annotated_entry(doc), **keys, "answer": answer}
+                yield Written(part, text["answer"], doc, own)
 
 
 def _part_of(text: Dict[str, Any]) -> str:

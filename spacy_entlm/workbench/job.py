@@ -23,13 +23,21 @@ from ..files.errors import DataError
 from ..files.file import write_file
 from ..files.folder import write_folder
 from ..files.json_lines import dump_json
+from ..label_words.names import read_names
 from ..label_words.words import LabelWordError
 from ..pipeline.confidence import confidence
 from ..pipeline.lexicon import add_lexicon
 from ..training.fit import few_shot_settings
 from ..training.recipe import train
 from .docs import as_doc, make_pipeline
-from .measure import MIN_ENTITIES, cross_validate, differ, measure_test, what_is_missing
+from .measure import (
+    CROSSVAL,
+    MIN_ENTITIES,
+    cross_validate,
+    differ,
+    measure_test,
+    what_is_missing,
+)
 from .names import Names
 from .runs import AFTER, FILE, LOOK, MODEL, REPORT, TRAIN, WHEEL, WHEELS, Proposal, Runs
 from .store import ACCEPT, Store
@@ -116,6 +124,7 @@ class Job:
         self.keep_for_wheel(docs, texts, found)
         (self.folder / REPORT).unlink(missing_ok=True)  # it is of another model
         scores = {**self.measure(texts, found), "version": version}
+        scores.update(self.without_examples(nlp, docs))
         self.runs.note(self.number, scores=scores)
         self.note_least(nlp)
         checked = [self.checked(x, doc) for x, doc in zip(texts, found)]
@@ -161,9 +170,10 @@ class Job:
             rest = _bare([texts[i] for i in test])
             return list(own.pipe(as_doc(x, own.vocab, {}) for x in rest))
 
-        measured, page = cross_validate(texts, gold, self.numbers, find)
+        measured, page, found = cross_validate(texts, gold, self.numbers, find)
         with write_file(self.folder / REPORT) as temporary:
             temporary.write_text(page, encoding="utf8")
+        self.keep_figures(texts, found, how=CROSSVAL)
         self.runs.note(trained["id"], scores={**scores, **measured})
 
     def keep_for_wheel(
@@ -178,13 +188,24 @@ class Job:
         with write_file(self.folder / EXAMPLES) as temporary:
             DocBin(docs=docs).to_disk(temporary)
         pairs = [(x, doc) for x, doc in zip(texts, found) if x["is_test"]]
+        self.keep_figures([x for x, _ in pairs], [doc for _, doc in pairs])
+
+    def keep_figures(
+        self, texts: List[Dict[str, Any]], found: List[Doc], **more: Any
+    ) -> None:
+        """Keep figures as of `evaluate`, if there are entities enough.
+
+        texts, found (List): Accepted texts, and what was found in them.
+        more: What the figures say besides.
+        """
+        pairs = zip(texts, found)
         examples = [Example(doc, as_doc(x, doc.vocab, self.names)) for x, doc in pairs]
         figures = score_entities(examples)
         path = self.folder / FIGURES
         if figures["n_entities"] < MIN_ENTITIES:
             path.unlink(missing_ok=True)
             return
-        figures.update(sentences=len(pairs), date=date.today().isoformat())
+        figures.update(sentences=len(texts), date=date.today().isoformat(), **more)
         with write_file(path) as temporary:
             temporary.write_bytes(dump_json(figures))
 
@@ -214,11 +235,17 @@ class Job:
         examples = [Example(unannotated(doc), doc) for doc in docs]
         examples = examples or [Example(nlp.make_doc("."), nlp.make_doc("."))]
         labels = {x["name"]: [x["words"]] if x["words"] else [] for x in self.classes}
+        marked = {ent.label_ for doc in docs for ent in doc.ents}
+        if pipe.reads_names:
+            read = read_names(labels)
+            known = {k: x or k in marked or read[k].says for k, x in labels.items()}
+            labels = {k: x for k, x in labels.items() if known[k]}
+            if not labels:
+                raise LabelWordError("No name of a class says anything")
         try:
             pipe.initialize(lambda: examples, nlp=nlp, labels=labels)
         except LabelWordError as error:
             labels = {k: x for k, x in labels.items() if k not in error.labels}
-            marked = {ent.label_ for doc in docs for ent in doc.ents}
             if not labels or not marked.issubset(labels):
                 raise
             pipe.initialize(lambda: examples, nlp=nlp, labels=labels)
@@ -295,6 +322,19 @@ class Job:
         gold = [as_doc(x, doc.vocab, self.names) for x, doc in pairs]
         own = [x for x, _ in pairs]
         return measure_test(own, gold, [doc for _, doc in pairs], self.numbers)
+
+    def without_examples(
+        self, nlp: Language, docs: Sequence[Doc]
+    ) -> Dict[str, List[int]]:
+        """Classes that no example has: those that are found by their names all the same
+        ("unseen"), and those that are not ("left_out")."""
+        pipe: Any = nlp.get_pipe("entlm_ner")
+        marked = {ent.label_ for doc in docs for ent in doc.ents}
+        unseen = [n for x, n in self.numbers.items() if x in pipe.labels]
+        return {
+            "unseen": [n for n in unseen if self.names[n] not in marked],
+            "left_out": [n for n in self.names if n not in unseen],
+        }
 
     def note_least(self, nlp: Language) -> None:
         """Note the least confidence that suits a pipeline, for the page."""

@@ -304,14 +304,14 @@ def _places(row: sqlite3.Row, string: str) -> List[Dict[str, Any]]:
         marks = [] if row["is_test"] else json.loads(row["proposed"] or "[]")
     places = []
     for start, end in occurrences(words, _split(words, string)):
-        after = joined([("", words[end - 1][1]), *words[end:]])
+        after = _near([("", words[end - 1][1]), *words[end:]], from_end=False)
         own = next((m for m in marks if m[0] < end and start < m[1]), None)
         places.append(
             {
                 "text": row["id"],
-                "before": joined(words[:start])[-CONTEXT_CHARS:],
+                "before": _near(words[:start], from_end=True),
                 "words": joined(words[start:end]).strip(),
-                "after": after[:CONTEXT_CHARS],
+                "after": after,
                 "class": own and own[2],
                 "is_longer": own is not None and (own[0], own[1]) != (start, end),
                 "is_found": is_found,
@@ -334,3 +334,17 @@ def _mended(
         if class_ is not None:
             kept.append([start, end, class_])
     return sorted(kept)
+
+
+def _near(words: Words, *, from_end: bool) -> str:
+    """The words next to a place, with "…" for those that are left out. from_end (bool):
+    Whether the place is behind them."""
+    length = n = 0
+    for word, blank in reversed(words) if from_end else words:
+        length += len(word) + bool(blank)
+        if length > CONTEXT_CHARS and n:
+            break
+        n += 1
+    if n == len(words):
+        return joined(words)
+    return f"… {joined(words[-n:])}" if from_end else f"{joined(words[:n])}…"

@@ -69,12 +69,13 @@ def cross_validate(
     gold: Sequence[Doc],
     numbers: Dict[str, int],
     find: Callable[[int, Sequence[int], Sequence[int]], List[Doc]],
-) -> Tuple[Dict[str, Any], str]:
+) -> Tuple[Dict[str, Any], str, List[Doc]]:
     """Figures from texts that are left out in turn.
 
     find (Callable): Trains on some of the texts and gives what it finds in others; it
         gets the number of the fold, and the places of both.
-    RETURNS: "how", "n_texts", "f1", "classes", "mistakes"; and the page of `crossval`.
+    RETURNS: "how", "n_texts", "f1", "classes", "mistakes"; the page of `crossval`; and
+        what was found in each text when it was left out.
     """
     folds = make_folds(entity_matrix(gold), N_FOLDS, seed=0)
     found: List[Any] = [None] * len(gold)
@@ -90,7 +91,7 @@ def cross_validate(
     scores = figures(texts, gold, found, numbers)
     settings = {"texts": len(gold), "folds": N_FOLDS}
     page = render(summarise(gold, outcomes), settings, Path("page.html"))
-    return {"how": CROSSVAL, "n_texts": len(gold), **scores}, page
+    return {"how": CROSSVAL, "n_texts": len(gold), **scores}, page, found
 
 
 def figures(

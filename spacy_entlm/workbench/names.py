@@ -2,7 +2,9 @@
 the folder of a workbench."""
 
 import json
-from typing import Any, Dict, List, Optional, Sequence
+import shutil
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from ..files.errors import DataError
 from ..files.file import write_file
@@ -42,6 +44,32 @@ def keep_names(store: Store, entries: Sequence[Entry], case: str = EXACT) -> int
     return len(kept)
 
 
+def copy_names(folder: Path, to: Path) -> None:
+    """Copy the list of a workbench, if it has one, to a copy of it."""
+    if (folder / LEXICON).is_file():
+        shutil.copy(folder / LEXICON, to)
+
+
+def merge_names(ours: "Names", theirs: "Names", called: Dict[int, str]) -> None:
+    """Give a workbench the names of another one's list, too.
+
+    called (Dict[int, str]): By its number, what a class of the other one is called in
+        this one.
+    """
+    if theirs.matcher is None:
+        return
+    own = {row["id"]: row["name"] for row in ours.store.classes()}
+    kept: Dict[Tuple[str, str], Entry] = {}
+    for names, classes in ((ours, own), (theirs, called)):
+        for entry in names.entries:
+            number = names.numbers.get(entry.label)
+            if number is not None and (label := classes.get(number)) is not None:
+                kept.setdefault((entry.name, label), entry._replace(label=label))
+    if kept:
+        case = (ours.matcher or theirs.matcher).case
+        keep_names(ours.store, list(kept.values()), case)
+
+
 class Names:
     """The list of a workbench, if it has one."""
 
@@ -49,9 +77,10 @@ class Names:
         self.store, self.folder = store, store.path.parent
         self.matcher: Optional[LexiconMatcher] = None
         self.entries: List[Entry] = []
+        self.numbers: Dict[str, int] = {}
         if (path := self.folder / LEXICON).is_file():
             kept = json.loads(store.setting(SETTING, "{}"))
-            self.numbers: Dict[str, int] = kept["classes"]
+            self.numbers = kept["classes"]
             self.entries, _ = read_lexicon(path)
             self.matcher = LexiconMatcher(self.entries, case=kept["case"])
 

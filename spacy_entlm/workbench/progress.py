@@ -2,7 +2,7 @@
 
 from typing import Any, Dict, List, Optional
 
-from .runs import Runs
+from .runs import RUNNING, TRAIN, Runs
 from .store import Store
 
 # Examples of a class below which more of it help most.
@@ -21,6 +21,9 @@ def progress(store: Store, runs: Runs, counts: Dict[str, Any]) -> Dict[str, Any]
     trained = runs.trained()
     scores = (trained[-1]["scores"] if trained else None) or {}
     n_new = store.n_new(scores.get("version", 0))
+    latest = runs.latest()
+    if latest and (latest["kind"], latest["state"]) == (TRAIN, RUNNING):
+        return {"new": n_new, "advice": "Go on marking while it trains."}
     return {"new": n_new, "advice": _advice(store, counts, trained, scores, n_new)}
 
 

@@ -1,14 +1,26 @@
 """Files of texts, annotated or not, as texts of a workbench."""
 
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..corpus.formats import EXTENSIONS, format_from_content
+from ..corpus.forms.brat import is_brat_folder
 from ..corpus.readers import read_docs
 from ..corpus.texts import (
     TEXT_EXTENSIONS,
@@ -21,6 +33,7 @@ from ..files.errors import DataError
 from ..files.json_lines import read_objects
 from ..files.text import find_part, read_lines, unpacked_extension
 from .adding import NewDocument, NewText
+from .mentions import joined
 
 # How long texts are shown: whole, in the parts that line breaks make, or in sentences.
 DOCUMENTS, PARAGRAPHS, SENTENCES = "documents", "paragraphs", "sentences"
@@ -40,25 +53,34 @@ class Texts:
         nlp: Language,
         unit: Optional[str] = None,
         tell: Callable[[str], Any] = print,
+        *,
+        format: Optional[str] = None,
+        columns: Optional[str] = None,
+        labels: Sequence[str] = (),
     ) -> None:
         """nlp (Language): Its tokenizer makes the words.
         unit (Optional[str]): One of UNITS, as which texts without annotation are shown;
             None: those of more than 60 words as sentences, the others whole.
         tell (Callable): Gets lines that say what was read, and what could not be.
+        format, columns, labels: Of files that are annotated, as of `read_docs`.
         RAISES (ValueError): If there is no such unit.
         """
         if unit not in (None, *UNITS):
             raise ValueError(f"{unit!r} is no unit: choose {', '.join(UNITS)}")
         self.nlp, self.unit, self.tell = nlp, unit, tell
+        is_named = format not in (None, "auto") or columns or labels
+        self.is_annotated = bool(is_named)
+        self.how: Dict[str, Any] = {"format": format, "columns": columns}
+        self.how["labels"] = labels
         self.n_long = self.n_parts = 0
         self._splitter = spacy.blank("xx").add_pipe("sentencizer")
 
     def read(self, source: Path) -> Iterator[NewDocument]:
         """Read plain text, an annotated file, or a folder of data with train.*, test.*
-        or unlabeled.*.
+        or unlabeled.*, or one of brat's.
         RAISES (DataError): If there is none, or it cannot be read."""
-        if not source.is_dir():
-            is_plain = _is_plain(source)
+        if not source.is_dir() or is_brat_folder(source):
+            is_plain = not self.is_annotated and _is_plain(source)
             yield from self._plain(source) if is_plain else self._annotated(source)
             return
         parts = {
@@ -76,13 +98,16 @@ class Texts:
     def _annotated(
         self, path: Path, is_test: Optional[bool] = None
     ) -> Iterator[NewDocument]:
-        docs, report = read_docs(path, self.nlp)
+        docs, report = read_docs(path, self.nlp, **self.how)
         understood, *problems = report.lines()
         for line in (f"{path.name}: {understood}", *problems):
             self.tell(line)
+        noted = _noted_keys(path)
         for doc in docs:
             new = _new_text(doc, is_test)
-            yield NewDocument(doc.text, [(0, new)])
+            text = joined(new.words)
+            waiting = noted.get(text.strip())
+            yield NewDocument(text, [(0, new)], waiting.pop(0) if waiting else {})
 
     def _plain(self, path: Path) -> Iterator[NewDocument]:
         for text, keys in _entries(path):
@@ -130,6 +155,8 @@ def count_long(source: Path, nlp: Language) -> int:
 
 def _is_plain(path: Path) -> bool:
     """Whether a file is text without annotation."""
+    if path.is_dir():
+        return False
     extension = unpacked_extension(path)
     if extension not in TEXT_EXTENSIONS:
         return False
@@ -153,6 +180,17 @@ def _entries(path: Path) -> Iterator[Entry]:
     for number, entry in read_objects(path, form='{"text": "..."}'):
         text = text_of(entry, path, number)
         yield text, {key: x for key, x in entry.items() if key not in TEXT_KEYS}
+
+
+def _noted_keys(path: Path) -> Dict[str, List[Dict[str, Any]]]:
+    """What the JSON lines of an annotated file say of each text besides, in order."""
+    found: Dict[str, List[Dict[str, Any]]] = {}
+    if unpacked_extension(path) != ".jsonl":
+        return found
+    with suppress(DataError):  # of a form that has its texts elsewhere
+        for text, keys in _entries(path):
+            found.setdefault(text.strip(), []).append(keys)
+    return found
 
 
 def _new_text(doc: Doc, is_test: Optional[bool]) -> NewText:

@@ -6,8 +6,10 @@ from typing import Any, Dict, List, Optional, Set, Tuple
 from fastapi import APIRouter, HTTPException, Response
 from pydantic import Field, StrictBool, StrictInt
 
+from ..corpus.docs import writer_of
+from ..corpus.forms.out import WRITERS, Writer
 from ..serving.http import Body
-from .docs import export
+from .docs import PRODIGY, export
 from .listing import ALL, COMING, Listing
 from .names import Names
 from .progress import progress
@@ -82,6 +84,12 @@ class Least(Body):
     """Confidence of what is shown."""
 
     least: float = Field(ge=0, le=1)
+
+
+class Form(Body):
+    """In which data are written, by its name."""
+
+    form: str = PRODIGY
 
 
 class Mend(Body):
@@ -220,10 +228,12 @@ def writing_routes(store: Store, runs: Runs) -> APIRouter:
         store.set_setting("least", str(body.least))
 
     @router.post("/export")
-    def write_data() -> Dict[str, Any]:
+    def write_data(body: Form = Form()) -> Dict[str, Any]:
         """A folder of data."""
-        folder = runs.folder / DATA
-        return {"files": export(store, folder), "folder": str(folder)}
+        form = writer_of(body.form).name
+        # Beside what this workbench reads again, which has all that it knows.
+        folder = runs.folder / (DATA if form == PRODIGY else f"{DATA}-{form}")
+        return {"files": export(store, folder, form), "folder": str(folder)}
 
     return router
 
@@ -315,6 +325,11 @@ def _least(store: Store) -> float:
     return float(store.setting("least", "") or store.setting("suits", str(LEAST)))
 
 
+def _is_other(writer: Writer) -> bool:
+    """Sorts the form first that has all that a workbench knows."""
+    return writer.name != PRODIGY
+
+
 def _state(store: Store, runs: Runs) -> Dict[str, Any]:
     run, counts = runs.latest(), store.counts()
     doubtful, trained = store.doubtful(), runs.trained()
@@ -326,6 +341,7 @@ def _state(store: Store, runs: Runs) -> Dict[str, Any]:
         "counts": counts,
         "progress": progress(store, runs, counts),
         "order": store.setting("order", CHOSEN),
+        "forms": [[x.name, x.title] for x in sorted(WRITERS, key=_is_other)],
         "least": _least(store),
         "run": run,
         "trained": trained,

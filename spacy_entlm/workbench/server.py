@@ -41,7 +41,7 @@ MAX_BODY = 1 << 16
 SAME_SITE = ("none", "same-origin")
 SCRIPTS = (
     *("page", "call", "mark", "keys", "words", "marks", "compare", "classes"),
-    *("texts", "entities", "side", "progress", "chart", "dom"),
+    *("texts", "entities", "side", "progress", "chart", "dom", "arrows"),
 )
 FILES = {
     "": ("page.html", "text/html"),

@@ -8,6 +8,7 @@ from .changes import (
     ANSWER,
     CLASS,
     DESCRIBE,
+    MERGED,
     MOVE,
     OWN,
     UNDO,
@@ -19,6 +20,9 @@ from .changes import (
 )
 from .classes import put_class, remove_unused
 
+# The change up to which all came from other workbenches.
+_AFTER_MERGE = f"coalesce((SELECT max(id) FROM changes WHERE kind = '{MERGED}'), 0)"
+
 
 def undo(db: sqlite3.Connection) -> Optional[Dict[str, Any]]:
     """Take the last change back that was not taken back yet, with those of the same
@@ -26,7 +30,7 @@ def undo(db: sqlite3.Connection) -> Optional[Dict[str, Any]]:
     undone = "SELECT undoes FROM changes WHERE undoes IS NOT NULL AND kind = 'undo'"
     last = db.execute(
         f"SELECT * FROM changes WHERE kind IN ({_marks(OWN)}) AND id NOT IN ({undone}) "
-        "ORDER BY id DESC LIMIT 1",
+        f"AND id > {_AFTER_MERGE} ORDER BY id DESC LIMIT 1",
         OWN,
     ).fetchone()
     return last and _turn_back(db, _batch_of(db, last), UNDO)
@@ -36,7 +40,8 @@ def redo(db: sqlite3.Connection) -> Optional[Dict[str, Any]]:
     """Do again what the last undo took back, if nothing else was changed since.
     RETURNS: As `Store.undo`."""
     last = db.execute(
-        "SELECT * FROM changes AS undone WHERE kind = 'undo' AND NOT EXISTS (SELECT 1 "
+        "SELECT * FROM changes AS undone WHERE kind = 'undo' AND id > "
+        f"{_AFTER_MERGE} AND NOT EXISTS (SELECT 1 "
         "FROM changes WHERE undoes = undone.id) AND NOT EXISTS (SELECT 1 FROM changes "
         f"WHERE id > undone.id AND undoes IS NULL AND kind IN ({_marks(OWN)})) ORDER "
         "BY id DESC LIMIT 1",

@@ -48,7 +48,7 @@ def test_plain_text_is_annotated_and_reported(annotate):
     assert result.stdout.splitlines() == [
         "5 names to match",
         "Names that get no label, as several labels have equal weight: 1",
-        "2 docs, 12 words: 5 matches in 2 docs",
+        "2 texts of 12 words: 5 names found in 2 texts",
         "  LOC 3",
         "  PER 2",
         "Most frequent names:",
@@ -56,7 +56,7 @@ def test_plain_text_is_annotated_and_reported(annotate):
         "  PER Ann 1",
         "  PER Ruiz 1",
         "  LOC New York 1",
-        "1 places of 1 names under several labels of equal weight: left out (Jordan 1)",
+        "1 place of 1 name under several labels of equal weight: left out (Jordan 1)",
         "Wrote out.spacy",
     ]
     assert entities("out.spacy") == [
@@ -81,15 +81,15 @@ def test_gold_entities_are_measured_and_replaced(annotate):
     result = annotate("lexicon.tsv", "gold.txt", "out.spacy")
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
-    told = "Names of the lexicon beside the 3 entities that were marked before, in"
-    start = lines.index(f"{told} percent:")
+    told = "What the list alone finds of them, and of their words, in percent:"
+    start = lines.index(f"3 entities were marked before. {told}")
     rows = [line.split() for line in lines[start + 3 : -1]]
     assert rows[:3] == [
         ["all", "40.00", "66.67", "50.00"],
         ["LOC", "66.67", "100.00", "80.00"],
         ["PER", "0.00", "0.00", "0.00"],
     ]
-    assert ["PER,", "words", "100.00", "100.00", "100.00"] in rows
+    assert ["words", "of", "PER", "100.00", "100.00", "100.00"] in rows
     assert entities("out.spacy")[1] == [("Lima", "LOC")]
 
 
@@ -297,9 +297,9 @@ def test_lexicon_of_the_project_suits_its_corpus(annotate):
     result = annotate(NEWS / "lexicon.jsonl", NEWS / "train.txt", "out.spacy", "--join")
     assert result.exit_code == 0, result.stderr
     rows = [line.split() for line in result.stdout.splitlines()]
-    words = {row[0]: row for row in rows if row[1:2] == ["words"]}
-    assert set(words) == {"LOC,", "MISC,", "ORG,", "PER,"}
-    assert all(float(row[2]) > 75 for row in words.values())
+    words = {row[2]: row for row in rows if row[:2] == ["words", "of"]}
+    assert set(words) == {"LOC", "MISC", "ORG", "PER"}
+    assert all(float(row[3]) > 75 for row in words.values())
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="no shared data")
@@ -307,4 +307,4 @@ def test_real_gold_is_measured(annotate):
     path = SHARED / "wikigold" / "dev.jsonl"
     result = annotate(NEWS / "lexicon.jsonl", path, "out.spacy", "--join")
     assert result.exit_code == 0, result.stderr
-    assert "beside the 650 entities that were marked before" in result.stdout
+    assert "650 entities were marked before" in result.stdout

@@ -127,8 +127,8 @@ def test_a_part_whose_marks_are_not_read_is_refused(convert, data, part):
 def test_what_a_form_cannot_say_is_told(convert):
     Path("in.conll").write_text("Ann B-PER\nleft -\n")
     result = convert("in.conll", "out.json")
-    assert "1 of 1 texts have words that are not annotated" in result.stdout
-    assert "not annotated" not in convert("in.conll", "out.conll").stdout
+    assert "1 text has words that nobody annotated" in result.stdout
+    assert "nobody annotated" not in convert("in.conll", "out.conll").stdout
 
 
 def test_a_folder_of_brat_is_one_text_each(convert):
@@ -300,7 +300,9 @@ def test_what_makes_figures_doubtful_is_told(convert, data):
     test = "[Ann](PER)  left\n[Ann](WHO) and [Bo](WHO) left\nno one left\n"
     result = convert(data(train=train, test=test), "out")
     assert "Classes of the test part that no example has: WHO 2\n" in result.stdout
-    assert "1 of 2 test sentences with entities are examples, too" in result.stdout
+    assert (
+        "Test sentences with entities that are examples, too: 1 of 2" in result.stdout
+    )
     data(distant="[Bo](WHO) left\n")  # which are no examples
     result = convert("data", "out", "--overwrite")
     assert "Classes of the test part that no example has: WHO 2\n" in result.stdout

@@ -71,7 +71,7 @@ def guess(monkeypatch):
 def test_from_data_to_report(crossval):
     output = crossval("--curve")
     assert "10 sentences, 21 entities" in output
-    assert "8 trainings, 0 of them done before" in output
+    assert "8 trainings\n" in output
     # What a bar shows on a terminal.
     assert output.count("to go") == 7
     assert re.search(r"Training 7 of 8 is done: (a few|about \d+) \w+ to go", output)
@@ -86,7 +86,7 @@ def test_from_data_to_report(crossval):
 def test_without_options_few_trainings_are_enough(crossval, guess):
     """One for each of five parts."""
     output = crossval("--folds", 5)
-    assert "5 trainings, 0 of them done before" in output
+    assert "5 trainings\n" in output
     assert [n for n, _, _ in guess] == [8] * 5
     page = Path("build/crossval/data.html").read_text()
     assert "Verdict" in output and "Learning curve" not in page
@@ -119,7 +119,7 @@ def test_a_run_that_was_stopped_goes_on(crossval, guess, monkeypatch):
     n_before = len(guess)
     assert "replace it with --overwrite" in crossval(*other, code=1)
     assert len(guess) == n_before
-    assert ", 0 of them" in crossval(*other, "--overwrite")
+    assert "of them done before" not in crossval(*other, "--overwrite")
 
 
 @pytest.mark.parametrize("extension", ["md", "html", "json"])
@@ -137,7 +137,7 @@ def test_what_is_odd_about_the_data_is_told_once(crossval, guess):
     Path("few.txt").write_text("\n".join(lines) + "\n")
     output = crossval("--format", "inline", data="few.txt")
     assert output.count("Fewer examples than folds: LOC (1).") == 1
-    assert "1 sentences repeat another one" in output
+    assert "1 sentence repeats another one" in output
     assert output.count("Warning") == 2
 
 

@@ -94,3 +94,17 @@ def test_marks_that_cannot_be_learned_are_told(train_file, blank_nlp, bert):
     assert "Docs with marks in doc.spans" in result.output
     told = "Entities over a line break, which can never be found whole: 1, eg"
     assert told in result.output
+
+
+@pytest.mark.parametrize("name", ["train.txt", "train.jsonl", "data"])
+def test_a_file_that_spacy_does_not_read_is_told(tmp_path, name):
+    path = tmp_path / name
+    if path.suffix:
+        path.write_text("[Ann](PER) left\n")
+    else:
+        path.mkdir()
+        (path / "train.txt").write_text("[Ann](PER) left\n")
+    result = debug(CONFIG, "--paths.train", path)
+    assert result.exit_code == 1
+    (line,) = result.stderr.splitlines()
+    assert name in line and "entlm convert" in line

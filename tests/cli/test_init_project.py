@@ -58,3 +58,11 @@ def test_refuses_a_file(tmp_path):
     result = init_project(path)
     assert result.exit_code == 1
     assert path.read_text() == "x"
+
+
+def test_a_checkout_gives_the_files_that_a_wheel_gives():
+    lines = (ROOT / "pyproject.toml").read_text(encoding="utf8").splitlines()
+    shipped = [line.split('["')[1] for line in lines if line.startswith('"share/')]
+    patterns = [pattern.removesuffix('"]') for pattern in shipped]
+    found = {path for pattern in patterns for path in ROOT.glob(pattern)}
+    assert {ROOT / name for name in project_files()} == found

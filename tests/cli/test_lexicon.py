@@ -41,8 +41,8 @@ def test_merge_writes_one_lexicon_and_counts_what_it_leaves_out(lexicon):
     assert result.exit_code == 0, result.stderr
     assert result.stdout.splitlines() == [
         "2 duplicates: kept once",
-        "1 entries of types that the label map does not name: left out (DATE 1)",
-        "1 names with control characters or broken letters: left out",
+        "1 entry of types that the label map does not name: left out (DATE 1)",
+        "1 name with control characters or broken letters: left out",
         "  e.g. '\\x00', line 4",
         "5 entries, 0 with a weight",
         "  LOC 2",
@@ -67,7 +67,7 @@ def test_show_counts_and_names_the_ambiguous(lexicon):
     lines = result.stdout.splitlines()
     assert lines[:3] == ["4 entries, 0 with a weight", "  LOC 2", "  PER 2"]
     assert lines[3].startswith("LOC, e.g. ")
-    assert "1 names are under several labels, e.g. Rome (LOC, PER)" in lines
+    assert "1 name is under several labels, e.g. Rome (LOC, PER)" in lines
     assert "  LOC and PER 1" in lines
 
 

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from spacy_entlm.cli import entlm_cli
 from spacy_entlm.corpus.readers import read_docs
+from spacy_entlm.files.counts import count_of
 from spacy_entlm.pipeline.entlm_ner import EntLMNER
 
 LINES = ["Anna Smith lives in Berlin .", "The cat sleeps .", "Berlin is old ."]
@@ -167,8 +168,9 @@ def test_run_that_was_ended_goes_on_to_the_same_file(
     result = predict("in.txt", "out.jsonl", "--resume")
     assert result.exit_code == 0
     n_found = sum(len(json.loads(line)["spans"]) for line in lines[n_whole:3])
-    assert f"{3 - n_whole} texts, {n_found} entities" in result.stdout
-    told = f"after {n_whole} texts of the earlier run" in result.stdout
+    n_now, n_entities = count_of(3 - n_whole, "texts"), count_of(n_found, "entities")
+    assert f"{n_now}, {n_entities}" in result.stdout
+    told = f"after {n_whole} text" in result.stdout
     assert told == (n_whole > 0)
     assert Path("out.jsonl").read_bytes() == whole
     assert not part.exists()
@@ -280,3 +282,50 @@ def test_earlier_annotation_is_no_prediction(predict):
     assert predict("old.jsonl", "new.jsonl").exit_code == 0
     (doc,), _ = read_docs(Path("new.jsonl"), spacy.blank("xx"))
     assert not doc.ents and doc.has_annotation("ENT_IOB")
+
+
+def test_a_name_without_an_ending_is_a_folder_of_shards(predict):
+    result = predict("in.txt", "found", "--shard-bytes", 30)
+    assert result.exit_code == 0, result.stderr
+    predict("in.txt", "out.jsonl")
+    paths = sorted(Path("found/data").glob("*.jsonl"))
+    assert len(paths) > 1
+    assert (
+        b"".join(path.read_bytes() for path in paths) == Path("out.jsonl").read_bytes()
+    )
+    # Several files have no place in one.
+    Path("texts").mkdir()
+    result = predict("texts", "all.jsonl")
+    assert result.exit_code == 1 and "name a folder as OUT" in result.stderr
+
+
+def test_an_option_of_folders_is_refused_with_a_file(predict):
+    for option in (("--engine", "ray"), ("--form", "spacy"), ("--workers", 2)):
+        result = predict("in.txt", "out.jsonl", *option)
+        assert result.exit_code == 1
+        said = " ".join(result.stderr.split())
+        assert f"{option[0]} goes with a folder OUT" in said
+    assert not Path("out.jsonl").exists()
+
+
+def test_parquet_goes_in_and_out(predict):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    rows = [{"id": i, "text": text} for i, text in enumerate(LINES)]
+    pandas.DataFrame(rows).to_parquet("in.parquet")
+    for name in ("out.jsonl", "out.parquet"):
+        result = predict("in.parquet", name)
+        assert result.exit_code == 0, result.stderr
+    assert [(e["id"], e["text"]) for e in read("out.jsonl")] == list(enumerate(LINES))
+    assert spans(read("out.jsonl")[0]) == [PER, LOC]
+    found = pandas.read_parquet("out.parquet")
+    assert list(found["id"]) == [0, 1, 2] and list(found["text"]) == LINES
+    assert [e["label"] for e in found["entities"][0]] == ["PER", "LOC"]
+
+
+def test_the_earlier_name_says_where_it_went(trained_folder, predict):
+    args = ["apply", str(trained_folder), "in.txt", "found"]
+    result = CliRunner().invoke(entlm_cli, args)
+    assert result.exit_code == 0 and "`predict`" in result.stdout
+    assert len(read(next(Path("found/data").glob("*.jsonl")))) == 3
+    assert " apply " not in CliRunner().invoke(entlm_cli, ["--help"]).stdout

@@ -172,3 +172,53 @@ def test_the_packages_own_backbone_is_the_default(predict, texts):
     assert result.exit_code == 0, result.output
     (found,) = spans("out.jsonl")
     assert (0, 7, "person") in found and (12, 21, "disease") in found
+
+
+@pytest.mark.parametrize("content", ["PER\n\nLOC\r\nORG", "\ufeffPER, LOC,ORG\n"])
+def test_a_text_file_may_list_the_names(predict, expected, content):
+    Path("names.txt").write_text(content, encoding="utf8")
+    result = predict("--labels", "names.txt", "in.txt", "out.jsonl")
+    assert result.exit_code == 0, result.output
+    assert spans("out.jsonl") == expected
+
+
+@pytest.mark.parametrize(
+    "labels, said",
+    [
+        ("none.txt", "none.txt: no such file"),
+        ("empty.txt", "empty.txt: no name of a class"),
+        ("names.tsv", "names.tsv: is no list of names"),
+        ("PER=person,LOC", "'PER=person'"),
+        ("PER;LOC", "commas between them"),
+        ("O,PER", "'O' is no class"),
+        ("B-PER,I-PER", "tags"),
+        ("x" * 101, "is no class"),
+    ],
+)
+def test_what_is_no_name_of_a_class_is_no_name(predict, labels, said):
+    Path("names.tsv").write_text("PER\tperson\n", encoding="utf8")
+    Path("empty.txt").write_text("\n", encoding="utf8")
+    result = predict("--labels", labels, "in.txt", "out.jsonl")
+    assert result.exit_code == 1
+    assert said in result.stderr and not Path("out.jsonl").exists()
+
+
+def test_marks_in_a_text_are_told(predict):
+    Path("marked.txt").write_text("[Anna Smith](PER) left.\nNo one else.\n")
+    result = predict("--labels", NAMES, "marked.txt", "out.jsonl")
+    assert result.exit_code == 0
+    assert "1 text has marks like [words](LABEL)" in result.stdout
+    result = predict("--labels", NAMES, "in.txt", "again.jsonl")
+    assert "marks" not in result.stdout
+
+
+def test_many_texts_are_read_by_names_too(predict, expected):
+    result = predict("--labels", NAMES, "in.txt", "found")
+    assert result.exit_code == 0, result.stderr
+    (path,) = Path("found/data").glob("*.jsonl")
+    assert spans(path) == expected
+    facts = json.loads(Path("found/manifest.json").read_text(encoding="utf8"))
+    assert list(facts["reader"]["classes"]) == NAMES.split(",")
+    # With other classes it is another run.
+    result = predict("--labels", "PER", "in.txt", "found")
+    assert result.exit_code == 1

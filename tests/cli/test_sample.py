@@ -91,7 +91,7 @@ def test_sample_reports_what_it_could_not_use(sample):
     Path("in.txt").write_text("[Lima](LOC)\n[Lim](LOC)a\n")
     result = sample("in.txt", "out.jsonl", "--shots", 1)
     assert result.exit_code == 0
-    assert "1 spans do not fall on token boundaries" in result.stdout
+    assert "1 span does not begin and end where words do" in result.stdout
 
 
 def test_unreachable_k_is_one_line_with_the_counts(sample):

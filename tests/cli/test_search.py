@@ -153,9 +153,7 @@ def test_words_of_one_piece_come_first_and_others_are_told(search, bert):
     result = search(*options, source=name_corpus())
     assert read() == {"PER": ["john", "mary", "annas"]}
     (line,) = [line for line in result.stdout.splitlines() if "single piece" in line]
-    assert line.startswith(
-        "PER: 1 words are no single piece of the vocabulary: annas ["
-    )
+    assert line.startswith("PER: 1 word is no single piece of the vocabulary: annas [")
     search(*options, "--top-k", 2, source="names.conll")
     assert read() == {"PER": ["john", "mary"]}
     person = read("out.report.json")["classes"]["PER"]
@@ -296,7 +294,8 @@ def test_words_near_to_the_names_of_classes_are_shown(search, bert, naming):
     assert words == {"LOC": ["rome"], "C1": ["mary"]}
     lines = named.stdout.splitlines()
     at = lines.index(
-        "By their names the classes are near to these words, and start from there:"
+        "By their names the classes are near to these words, and start from there "
+        "(## stands before a part of a word):"
     )
     for line, name in zip(lines[at + 1 : at + 3], ("LOC (location)", "C1 (c1)")):
         shown, near = line.split(": ")

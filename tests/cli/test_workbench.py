@@ -165,3 +165,16 @@ def test_a_taken_port_is_told_before_anything_else(tmp_path, monkeypatch):
     assert result.exit_code == 1 and result.stdout == ""
     assert f"cannot listen on port {port}" in result.stderr
     assert not (tmp_path / "wb").exists()
+
+
+def test_how_annotated_texts_are_read_can_be_said(workbench):
+    Path("data.txt").write_text("B-PER Ann B-LOC\nO flew O\n", encoding="utf8")
+    assert workbench("data.txt", "wb", "--columns", "2,3").exit_code == 0
+    store = Store(Path("wb", "workbench.sqlite"))
+    assert [row["name"] for row in store.classes()] == ["LOC"]
+    lines = '{"tokens": ["Ann", "flew"], "ner_tags": [1, 0]}\n'
+    Path("data.jsonl").write_text(lines, encoding="utf8")
+    result = workbench("data.jsonl", "wb2", "--tags", "O, B-PER")
+    assert result.exit_code == 0, result.stderr
+    store = Store(Path("wb2", "workbench.sqlite"))
+    assert [row["name"] for row in store.classes()] == ["PER"]

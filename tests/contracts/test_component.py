@@ -385,4 +385,4 @@ def test_a_package_of_a_sourced_component_asks_for_ours(nlp, factory, tmp_path):
     package(tmp_path / "model", tmp_path / "out", create_sdist=False)
     (meta,) = (tmp_path / "out").glob("*/meta.json")
     requirements = srsly.read_json(meta)["requirements"]
-    assert "spacy-entlm>=1.0.0.dev0,<2" in requirements
+    assert "spacy-entlm>=1.0.0,<2" in requirements

@@ -243,6 +243,13 @@ JSON_WRITERS = {
     "gliner": gliner,
     "dataturks": dataturks,
     "manifest": manifest,
+    "comprehend": lambda doc: {
+        "Text": doc.text,
+        "Entities": [
+            {"BeginOffset": a, "EndOffset": b, "Type": label}
+            for a, b, label in spans(doc)
+        ],
+    },
     "texts": lambda doc: {"text": doc.text, "spans": objects(doc)},
 }
 FILE_WRITERS = {

@@ -41,7 +41,7 @@ def test_spans_that_are_rejected_are_left_out_and_counted(read, answer):
     (doc,), report = read("a.jsonl", jsonl(entry))
     assert entities(doc) == FOUND[:1]
     assert "left out: 1 rejected span" in report.lines()[0]
-    assert "1 rejected spans: left out" in report.problems()
+    assert "1 rejected span: left out" in report.problems()
 
 
 def test_marks_of_one_text_on_several_lines_are_joined(read):

@@ -193,7 +193,7 @@ def test_json_lines_in_a_txt_file_are_detected(read):
 
 def test_prose_in_a_txt_file_is_an_error(error_of):
     message = error_of("a.txt", "It rained.\nWe left.\n")
-    assert "neither columns of words and tags nor [words](LABEL) markup" in message
+    assert "neither columns of words and tags nor [words](LABEL) marks" in message
 
 
 def test_unknown_extension_is_an_error(error_of):

@@ -255,13 +255,13 @@ def test_report_counts_what_was_matched():
     for text in ("Ann saw Lima", "Lima", "Jo left"):
         report.add(len(text.split()), matcher.match(text.split()))
     assert report.lines() == [
-        "3 docs, 6 words: 3 matches in 2 docs",
+        "3 texts of 6 words: 3 names found in 2 texts",
         "  LOC 2",
         "  PER 1",
         "Most frequent names:",
         "  LOC Lima 2",
         "  PER Ann 1",
-        "1 places of 1 names under several labels of equal weight: left out (Jo 1)",
+        "1 place of 1 name under several labels of equal weight: left out (Jo 1)",
     ]
 
 

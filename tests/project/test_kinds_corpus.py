@@ -4,6 +4,7 @@ import json
 import lzma
 import re
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pandas
@@ -15,7 +16,7 @@ from spacy_entlm.teaching.lines import FORM, read_marked_lines
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = ROOT / "project" / "assets" / "kinds"
-LINES = KINDS / "lines.jsonl.xz"
+LINES, DEV = KINDS / "lines.jsonl.xz", KINDS / "dev.jsonl.xz"
 # Data to measure on, outside the repository.
 MEASURED_ON = ROOT.parent / "shared" / "data"
 LINE = {
@@ -33,6 +34,14 @@ LINE = {
 }
 
 
+DEV_LINE = {
+    **LINE,
+    **{"id": "dev-1", "text": "Anna left Bari", "labels": ["PER", "WoA"]},
+    **{"spans": [{"start": 0, "end": 4, "kinds": ["PER"]}]},
+    **{"set": "short forms", "group": "names of data sets"},
+}
+
+
 @pytest.fixture(scope="module")
 def script(import_script):
     return import_script("kinds_corpus")
@@ -44,14 +53,39 @@ def entries():
     return [entry for _, entry in read_objects(LINES, form=FORM)]
 
 
+@pytest.fixture(scope="module")
+def dev():
+    """The objects of the shipped development part."""
+    return [entry for _, entry in read_objects(DEV, form=FORM)]
+
+
 def test_the_shipped_corpus_has_no_problem(script, entries):
     assert list(script.problems_of_all(entries)) == []
     assert list(script.problems_beside(KINDS, entries)) == []
 
 
-def test_its_readme_has_its_counts(script, entries):
+def test_its_development_part_has_no_problem(script, entries, dev):
+    assert list(script.problems_of_dev(dev, entries)) == []
+
+
+def test_its_development_part_has_three_sets_of_25_lines_in_each_group(dev):
+    lines = Counter((entry["group"], entry["set"]) for entry in dev)
+    assert set(lines.values()) == {25}
+    assert list(Counter(group for group, _ in lines).values()) == [3] * 8
+    english = Counter(entry["set"] for entry in dev if entry["lang"] == "en")
+    assert len(english) == 16
+
+
+def test_what_learns_from_the_corpus_does_not_name_the_development_part():
+    pages = [*ROOT.glob("docs/*.md"), *ROOT.glob("*.md"), *ROOT.glob("*.yml")]
+    assert any("lines.jsonl.xz" in page.read_text(encoding="utf8") for page in pages)
+    assert not [p for p in pages if "dev.jsonl.xz" in p.read_text(encoding="utf8")]
+
+
+def test_its_readme_has_its_counts(script, entries, dev):
     text = (KINDS / "README.md").read_text(encoding="utf8")
     assert script.COUNTS.findall(text) == [script.counts(entries)]
+    assert script.SETS.findall(text) == [script.counts_of_sets(dev)]
     real = sum(entry["source"] != "written" for entry in entries)
     assert f"{len(entries):,} lines" in text and f"{real:,} of real text" in text
 
@@ -78,11 +112,11 @@ def test_it_is_read_as_marked_lines(entries):
 
 
 @pytest.mark.skipif(not MEASURED_ON.is_dir(), reason="the data is not there")
-def test_no_line_is_in_data_to_measure_on(entries):
+def test_no_line_is_in_data_to_measure_on(entries, dev):
     def bare(text):
         return re.sub(r"[\W_]+", "", text.lower())
 
-    lines = {bare(entry["text"]): entry["id"] for entry in entries}
+    lines = {bare(entry["text"]): entry["id"] for entry in [*entries, *dev]}
     texts = [
         " ".join(entry["text"])
         for path in MEASURED_ON.rglob("*.jsonl")
@@ -157,6 +191,41 @@ def test_what_is_nobodys_is_no_problem(script, text):
     assert not list(script.problems({**LINE, "text": text, "spans": []}))
 
 
+def test_a_line_of_the_development_part_has_labels_in_any_writing(script):
+    assert not list(script.problems_of_dev([DEV_LINE], [LINE]))
+
+
+@pytest.mark.parametrize(
+    "change, told",
+    [
+        ({"more": 1}, "dev-1: has the fields"),
+        ({"labels": ["film_title", "film title", "PER"]}, "dev-1: the labels are"),
+        ({"labels": None}, "dev-1: language, labels and group of its set are others"),
+        ({"set": ""}, "dev-1: language, labels and group of its set are others"),
+        ({"labels": ["WoA"]}, "is none of the labels"),
+        ({"text": "Anna left Rome"}, "dev-1: a line to learn from has this text"),
+    ],
+)
+def test_what_is_wrong_with_a_line_of_the_development_part_is_told(
+    script, change, told
+):
+    found = list(script.problems_of_dev([{**DEV_LINE, **change}], [LINE]))
+    assert any(told in problem for problem in found)
+
+
+def test_a_set_has_labels_that_nothing_learned_from_in_one_list(script):
+    lines = [{**LINE, "labels": ["per", "woa"]}]
+    found = list(script.problems_of_dev([DEV_LINE], lines))
+    assert found == ["short forms: lines to learn from have these labels"]
+
+
+def test_lines_of_one_set_have_the_same_labels(script):
+    other = {**DEV_LINE, "id": "dev-2", "text": "Anna left", "labels": ["PER"]}
+    found = list(script.problems_of_dev([DEV_LINE, other, DEV_LINE], [LINE]))
+    assert "dev-2: language, labels and group of its set are others" in found
+    assert "dev-1: the text comes twice" in found
+
+
 def test_what_comes_twice_is_told(script):
     found = list(script.problems_of_all([LINE, LINE]))
     assert found == ["en-1: the id comes twice", "en-1: the text comes twice"]
@@ -202,6 +271,20 @@ def test_the_counts_are_written_into_the_readme(run, folder):
     ):
         assert row in text.splitlines()
     assert text.startswith("# A\n")
+    assert run().exit_code == 0
+
+
+def test_the_sets_of_the_development_part_are_counted_in_the_readme(run, folder):
+    run("--write")
+    with lzma.open(folder / "dev.jsonl.xz", "wt", encoding="utf8") as file:
+        file.write(json.dumps(DEV_LINE) + "\n")
+    readme = folder / "README.md"
+    places = "<!-- sets -->\n<!-- end of sets -->\n"
+    readme.write_text(readme.read_text(encoding="utf8") + places, encoding="utf8")
+    assert run().exit_code == 1
+    assert run("--write").exit_code == 0
+    row = "| names of data sets | short forms | en | PER, WoA | 1 | 0 | 3 | 1 |"
+    assert row in readme.read_text(encoding="utf8").splitlines()
     assert run().exit_code == 0
 
 

@@ -1,4 +1,4 @@
-"""Runs of `apply`, and what they leave."""
+"""Runs of `predict` into folders, and what they leave."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ def apply(trained_folder, tmp_path, monkeypatch):
     Path("in.txt").write_text("\n".join(LINES) + "\n", encoding="utf8")
 
     def apply(in_, out, *args, pipeline=trained_folder):
-        args = ["apply", str(pipeline), in_, out, "--shard-bytes", SMALL, *args]
+        args = ["predict", str(pipeline), in_, out, "--shard-bytes", SMALL, *args]
         if "--shard-bytes" in args[6:]:
             del args[4:6]
         return CliRunner().invoke(entlm_cli, list(map(str, args)))

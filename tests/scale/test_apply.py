@@ -1,4 +1,4 @@
-"""The command `apply` in this process: shards, a manifest, failures, a second run."""
+"""The command `predict` with a folder: shards, a manifest, failures, a second run."""
 
 import json
 import sys
@@ -44,16 +44,8 @@ def test_shards_hold_what_predict_writes(apply, trained_folder, read_lines):
     for entry in whole:
         for span in entry["spans"]:
             span["score"] = pytest.approx(span["score"], abs=1e-3)
-    # A shard does not know how many lines are before it.
-    found = read_lines("out")
-    begins = [entry.pop("byte") for entry in found]
-    for entry in whole:
-        del entry["line"]
-    assert found == whole
-    data = Path("in.txt").read_bytes()
-    assert [data[n:].split(b"\n")[0].decode() for n in begins] == [
-        entry["text"] for entry in found
-    ]
+    assert read_lines("out") == whole
+    assert [entry["line"] for entry in whole] == [*range(1, len(whole) + 1)]
     assert len(list(Path("out/data").iterdir())) > 1
     assert sorted(path.name for path in Path().iterdir()) == [
         "all.jsonl",
@@ -268,7 +260,7 @@ def test_files_elsewhere_are_read_and_written(apply, read_files, lines):
     "args, text",
     [
         (["none.txt", "out"], "no such file"),
-        (["in.txt", "in.txt"], "is no folder"),
+        (["in.txt", "in.txt"], "end its name in"),
         (["in.txt", "out", "--form", "csv"], "jsonl, parquet, spacy"),
         (["in.txt", "out", "--engine", "spark"], "local, ray"),
         (["in.txt", "what://out"], "what"),

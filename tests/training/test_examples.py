@@ -63,7 +63,7 @@ def test_marks_off_the_words_are_told_with_text_and_words(taught, caplog, recwar
         ]
         first, second = taught(*pairs)
     (line,) = told(caplog)
-    assert "2 spans do not fall on token boundaries" in line
+    assert "2 spans do not begin and end where words do" in line
     assert "'ome' (LOC) in 'Rome', example 1" in line
     assert "'Berlin' (LOC) in 'Berliners', example 2" in line
     assert first.get_aligned_ner() == ["U-PER", "O", "O", None]

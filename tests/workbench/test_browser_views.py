@@ -116,7 +116,7 @@ def test_a_file_with_other_marks_is_shown_beside(page, store, texts):
     assert store.add_texts([other]).differing == 1
     again(page)
     page.get_by_role("button", name="Look again at disagreements (1)").click()
-    page.get_by_role("heading", name="A file has").wait_for()
+    page.get_by_role("heading", name="Other marks of it").wait_for()
 
 
 def test_no_reason_for_a_choice_in_the_order_as_they_come(page, store, folder):
@@ -204,7 +204,7 @@ def test_a_class_is_coloured_described_ordered_and_merged(page, store):
     assert store.classes()[2]["color"] == "#123456" not in COLORS
     page.get_by_role("button", name="Edit", exact=True).click()
     page.locator("#edit-which").select_option(label="ORG")
-    page.get_by_role("button", name="Move forward").click()
+    page.get_by_role("button", name="Move left").click()
     wait_until(lambda: [x["id"] for x in store.classes()] == [PER, ORG, LOC])
     page.get_by_role("button", name="ORG").dblclick()
     page.locator("#edit-into").select_option(label="become LOC")
@@ -348,32 +348,6 @@ def test_the_report_opens_in_a_window_of_its_own(page, folder):
     figures = opened.value.get_by_text("Figures")
     figures.wait_for()
     assert figures.evaluate("x => getComputedStyle(x).color") == "rgb(255, 0, 0)"
-
-
-def test_a_long_text_is_marked_by_touch_with_all_buttons_in_view(
-    browser,  # noqa: F811
-    serving,
-    store,
-):
-    store.set_setting("order", "coming")
-    store.add_texts(new_texts(["word " * 1200 + "end"], is_test=False))
-    for number in range(1, 11):
-        store.answer(number, ACCEPT, [], 0)
-    for page in open_page(browser, serving, SIZES["phone"], has_touch=True):
-        last = page.locator("#text .word").last
-        last.scroll_into_view_if_needed()
-        last.tap()
-        per = page.get_by_role("button", name="PER")
-        accept = page.get_by_role("button", name="Accept")
-        for button in (per, accept):
-            box = button.bounding_box()
-            assert box["y"] >= 0 and box["y"] + box["height"] <= 844
-            assert box["height"] >= 40
-        per.tap()
-        wait_until(lambda: store.text(11)["marks"] == [[1200, 1201, PER]])
-        assert "press" not in page.locator("#how").inner_text()
-        accept.tap()
-        wait_until(lambda: store.text(11)["answer"] == ACCEPT)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -182,3 +182,13 @@ def test_answers_are_fast_with_ten_thousand_texts(large):
         times[name] = min(seconds)
     assert max(times.values()) < 0.1, times
     assert large.counts()["answers"][IGNORE] == 0
+
+
+def test_a_context_is_cut_between_words_and_says_so(listing, store):
+    before, after = "one two three four " * 5, " five six seven" * 8
+    store.add_texts([NewText(words(f"{before}Zoe{after}"), is_test=False)])
+    (row,) = listing.contexts("Zoe")["rows"]
+    assert row["before"].startswith("… ") and before.endswith(row["before"][2:])
+    assert before[: -len(row["before"][2:])].endswith(" ")
+    assert row["after"].endswith("…") and after.startswith(row["after"][:-1])
+    assert len(row["before"]) <= 62 and len(row["after"]) <= 61

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import spacy
 from filelock import FileLock
 
 from spacy_entlm.workbench.adding import NewText
@@ -152,3 +153,30 @@ def test_a_small_test_part_gives_way_to_a_cross_validation(
     page = (folder / "crossval.html").read_text(encoding="utf8")
     assert "Found:" in page or "usable" in page
     assert f"{scores['f1']['value']:.1f}" in page
+    # A wheel that is built now tells these figures.
+    figures = json.loads((folder / "figures.json").read_text(encoding="utf8"))
+    assert (figures["how"], figures["sentences"]) == ("crossval", 20)
+    assert figures["n_entities"] >= 20 and 0 <= figures["bio"]["f"] <= 1
+
+
+@pytest.mark.slow
+def test_classes_without_examples_are_told_and_those_without_a_meaning_left_out(
+    tmp_path, idle
+):
+    """With the backbone of the package, in one process."""
+    store, runs = Store(tmp_path / "workbench.sqlite"), Runs(tmp_path)
+    store.setting("lang", "en")
+    person, ship, odd, meant, marked = (
+        store.add_class(x) for x in ("person", "ship", "C1", "C2", "C3")
+    )
+    store.change_class(meant, words="city")
+    texts = [f"Anna Smith left at {hour} ." for hour in range(1, 7)]
+    store.add_texts([NewText(words(text), is_test=False) for text in texts])
+    for number in range(1, 5):
+        store.answer(number, ACCEPT, [(0, 2, person), (4, 5, marked)], 0)
+    main(tmp_path, runs.begin(TRAIN))
+    (run,) = runs.trained()
+    assert run["scores"]["unseen"] == [ship, meant]
+    assert run["scores"]["left_out"] == [odd]
+    pipe = spacy.load(tmp_path / "model").get_pipe("entlm_ner")
+    assert set(pipe.labels) == {"person", "ship", "C2", "C3"}

@@ -14,7 +14,14 @@ from spacy_entlm.workbench.docs import make_pipeline
 pytest.importorskip(
     "playwright.sync_api", reason="no Playwright: pip install '.[browser]'"
 )
-from .test_browser import CHROMIUM, Server, accept, browser, call  # noqa: F401
+from .test_browser import (  # noqa: F401
+    CHROMIUM,
+    Server,
+    accept,
+    browser,
+    call,
+    wait_until,
+)
 
 pytestmark = pytest.mark.slow
 NEWS = Path(__file__).parents[2] / "project" / "assets" / "news"
@@ -55,7 +62,9 @@ def train(page):
     page.get_by_role("button", name="Train").click()
     page.locator("#progress").wait_for(state="visible")
     page.locator("#progress").wait_for(state="hidden", timeout=900_000)
-    assert call(page, "GET", "state")["run"]["state"] == "done"
+    # Between the training and what follows there may be a moment without either.
+    wait_until(lambda: call(page, "GET", "state")["run"]["kind"] == "after")
+    wait_until(lambda: call(page, "GET", "state")["run"]["state"] == "done")
 
 
 def contrasts(page):

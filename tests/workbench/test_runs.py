@@ -15,6 +15,7 @@ from spacy_entlm.workbench.changes import ACCEPT, IGNORE, OPEN
 from spacy_entlm.workbench.docs import export
 from spacy_entlm.workbench.job import Job
 from spacy_entlm.workbench.names import keep_names
+from spacy_entlm.workbench.progress import progress
 from spacy_entlm.workbench.reading import Texts
 from spacy_entlm.workbench.runs import LOOK, TRAIN, Runs
 from spacy_entlm.workbench.store import Store
@@ -85,6 +86,14 @@ def test_figures_are_those_of_the_test_part(runs, store, folder, annotated, gold
     assert "f1" not in scores and scores["missing"]
     (number,) = (x["id"] for x in store.answered() if x["is_test"])
     assert bool(scores["mistakes"]) == (number in store.doubtful())
+
+
+def test_what_helps_most_while_it_trains_is_no_training(runs, store, gold):
+    accept(store, gold, *range(1, 9))
+    assert progress(store, runs, store.counts())["advice"].startswith("More of")
+    runs.begin(TRAIN)
+    said = progress(store, runs, store.counts())
+    assert said == {"new": 8, "advice": "Go on marking while it trains."}
 
 
 def test_only_one_run_at_a_time(runs, folder):
@@ -207,7 +216,7 @@ def test_words_without_annotation_are_not_taken_for_no_entity(tmp_path, store):
         *((False, False), (False, False), (True, True), (False, True))
     ]
     assert told[0].startswith("train.jsonl: ") and "PER 3" in told[0]
-    assert "1 spans do not fall on token boundaries" in told[1]
+    assert "1 span does not begin and end where words do" in told[1]
     store.add_texts(texts)
     assert [x["words"][0][0] for x in store.answered()] == ["Zoe"]
 

@@ -247,3 +247,16 @@ def test_a_report_is_opened_once_with_a_ticket(client, folder):
     policy = page.headers["content-security-policy"]
     assert "script" not in policy and "default-src 'none'" in policy
     assert client.get(f"/report/{ticket}").status_code == 404
+
+
+def test_data_are_written_in_the_form_that_is_chosen(client, folder):
+    text = client.get("/api/next").json()
+    body = {"answer": "accept", "marks": [[0, 1, 1]], "version": 0}
+    client.put(f"/api/texts/{text['id']}", json=body)
+    names = [name for name, _ in client.get("/api/state").json()["forms"]]
+    assert names[0] == "prodigy" and {"conll", "label-studio"} <= set(names)
+    found = client.post("/api/export", json={"form": "conll"}).json()
+    assert found["files"] == ["train.conll", "unlabeled.jsonl"]
+    assert found["folder"] == str(folder / "data-conll")
+    answer = client.post("/api/export", json={"form": "../odd"})
+    assert answer.status_code == 422 and "unknown form" in answer.json()["detail"]

@@ -12,6 +12,7 @@ from .spans import make_record
 
 MARKS = ".ann"
 _MARK = re.compile(r"(\S+) (\d+) (\d+)((?:;\d+ \d+)*)")
+ALONE = "Texts without an .ann file beside them, which are left out"
 DISCONTINUOUS = "spans in several pieces"
 
 
@@ -31,6 +32,9 @@ def read_brat(lines: Iterable[Line], source: Source) -> list[Record]:
     RAISES (DataError): If a partner is not there, or a mark is broken."""
     path = source.path
     paths = sorted(path.glob(f"*{MARKS}")) if path.is_dir() else [path]
+    for text in sorted(path.glob("*.txt")) if path.is_dir() else []:
+        if not text.with_suffix(MARKS).is_file():
+            source.report.note(ALONE, text.name)
     source.report.understood = "brat's texts and marks"
     return [_read(one, source) for one in paths]
 
@@ -57,7 +61,14 @@ def _read(path: Path, source: Source) -> Record:
                     f"no mark in {line!r:.100}: T1, its class and offsets, words"
                 )
             start, end = int(found[2]), int(found[3])
-            if found[4]:
+            for piece in filter(None, found[4].split(";")):
+                first, last = map(int, piece.split())
+                # brat cuts a mark at a line break.
+                is_whole = end <= first and not text[end:first].strip()
+                start, end = start, last if is_whole else -1
+                if not is_whole:
+                    break
+            if end < 0:
                 source.report.skipped[DISCONTINUOUS] += 1
                 last = int(found[4].split()[-1])
                 missing.append((start, min(last, len(text))))

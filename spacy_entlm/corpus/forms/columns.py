@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from itertools import groupby
 from typing import Iterable, Optional, Sequence
 
 from ...files.errors import DataError
@@ -39,6 +40,7 @@ def read_columns(lines: Iterable[Line], source: Source) -> list[WordRecord]:
     _check_columns(rows, source)
     header, sentences = take_header(sentences)
     roles = choose_roles(header, sentences, rows[0][1], source, line=rows[0][0])
+    sentences = divide_numbered(sentences, roles)
     source.report.understood = str(roles) + (" (row 1 a header)" if header else "")
     if roles.inner is not None:
         inner = sum(_begins(row[roles.inner]) for _, row in sum(sentences, []))
@@ -109,6 +111,22 @@ def take_header(
             return [], sentences
         is_header = names[tag] in TAG_NAMES
     return (list(first), rest) if is_header else ([], sentences)
+
+
+def divide_numbered(sentences: list[list[Row]], roles: Roles) -> list[list[Row]]:
+    """Divide rows without a blank one between them where another column numbers their
+    sentences: 1, 1, 1, 2, 2."""
+    rows = [row for sentence in sentences for row in sentence]
+    if len(sentences) != 1:
+        return sentences
+    for i in range(min(roles.word, len(rows[0][1]))):
+        values = [row[i] for _, row in rows]
+        numbers = [int(value) for value in values if value.isdecimal()]
+        is_ordered = len(numbers) == len(rows) and numbers == sorted(numbers)
+        if is_ordered and 1 < len({*numbers}) < len(rows):
+            groups = groupby(rows, key=lambda row: row[1][i])
+            return [list(group) for _, group in groups]
+    return sentences
 
 
 def split_columns(lines: Iterable[Line]) -> list[list[Row]]:

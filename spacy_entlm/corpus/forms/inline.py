@@ -20,6 +20,7 @@ MARK = re.compile(rf"\[([^\[\]]+)\](?:{_BEHIND})")
 SLIP = re.compile(
     rf"\[[^\[\]()]*[^\[\]()\s]\]?\s*\(\s*({LABEL})\s*\)"
     rf"|\[[^\[\](){{}}]*[^\[\](){{}}\s]\]\s*[\[{{]\s*({LABEL})\s*[\]}}]"
+    rf"|[\[{{][^\[\]{{}}|]*[^\[\]{{}}|\s]\s*\|\s*({LABEL})\s*[\]}}]"
     rf"|\([^\[\]()]*[^\[\]()\s]\)\s*\[\s*({LABEL})\s*\]"
 )
 
@@ -102,7 +103,12 @@ def _unmarked(text: str) -> str:
 
 def fits_inline(lines: Iterable[Line]) -> bool:
     """Whether there is a mark in lines."""
-    return any(MARK.search(line) for _, line in lines)
+    return any(has_marks(line) for _, line in lines)
+
+
+def has_marks(text: str) -> bool:
+    """Whether there is a mark in a text."""
+    return MARK.search(text) is not None
 
 
 def first_slip(lines: Iterable[Line]) -> str:

@@ -4,6 +4,7 @@ from typing import Any, Callable, NamedTuple, Sequence
 
 from ..records import Record
 from .argilla import begin_argilla, fits_argilla, fits_argilla1, parse_argilla1
+from .comprehend import fits_comprehend, parse_comprehend
 from .json_others import (
     fits_dataturks,
     fits_manifest,
@@ -107,6 +108,14 @@ KINDS = (
         _simple(parse_manifest),
         '{"source": "Ann flew.", "job": {"annotations": {"entities": '
         '[{"startOffset": 0, "endOffset": 3, "label": "PER"}]}}}',
+    ),
+    Kind(
+        "comprehend",
+        "Comprehend's marks",
+        fits_comprehend,
+        _simple(parse_comprehend),
+        '{"Entities": [{"BeginOffset": 0, "EndOffset": 3, "Type": "PER"}], "Text": '
+        '"Ann flew."}',
     ),
     Kind(
         "label-studio-min",

@@ -1,6 +1,6 @@
 """JSON objects of a text with spans or tags."""
 
-from typing import Any
+from typing import Any, Optional
 
 from ..records import Record, TextRecord, WordRecord
 from .json_words import (
@@ -15,7 +15,12 @@ from .source import Place, Source
 from .spans import make_record
 
 # The spans of a text: Prodigy's and ours, spaCy's, doccano's, those of displaCy.
-SPAN_KEYS = ("spans", "entities", "label", "labels", "ents", "annotations")
+SPAN_KEYS = (
+    *("spans", "entities", "label", "labels", "ents", "annotations"),
+    *("annotation", "mentions"),
+)
+# Where there is no "text": doccano's first form, LightTag's, UBIAI's.
+_TEXT_KEYS = ("data", "sentence", "content", "document")
 # What says nothing about entities.
 _OTHERS = """text tokens words meta id Comments comments cats tokenized_text pos_tags
 pos chunk_tags lemmas deps metadata options accept vectors relations"""
@@ -24,19 +29,43 @@ OTHER_KEYS = frozenset(_OTHERS.split())
 
 def fits_text(entry: Any) -> bool:
     """Whether an object has a text, or words."""
-    return isinstance(entry, dict) and bool("text" in entry or words_key(entry))
+    return isinstance(entry, dict) and bool(
+        "text" in entry or words_key(entry) or _text_key(entry)
+    )
 
 
 def parse_text(entry: dict[str, Any], place: Place, source: Source) -> list[Record]:
     """Read an object of a text or of words, and their spans or tags. The report counts
     keys that may hold marks, and are not read.
     RAISES (ValueError): If a span or a tag is broken."""
+    if (key := _text_key(entry)) is not None:
+        entry = {"text": entry[key], **{k: v for k, v in entry.items() if k != key}}
+    entry = {k: _as_list(v) if k in SPAN_KEYS else v for k, v in entry.items()}
     record, read = _parse(entry, place, source)
     for key, value in entry.items():
         if key not in {read, *OTHER_KEYS} and not key.startswith("_"):
             source.report.unread[key] += _may_be_marks(key, value)
     source.report.unread = +source.report.unread
     return [record]
+
+
+def _text_key(entry: dict[str, Any]) -> Optional[str]:
+    """The key of the text where there are spans and neither a "text" nor words."""
+    has_spans = any(isinstance(entry.get(key), list | dict) for key in SPAN_KEYS)
+    if "text" in entry or words_key(entry) or not has_spans:
+        return None
+    return next((key for key in _TEXT_KEYS if isinstance(entry.get(key), str)), None)
+
+
+def _as_list(spans: Any) -> Any:
+    """A list of spans from lists of their starts, ends and classes, as Hugging Face
+    writes it; anything else as it is."""
+    if not isinstance(spans, dict) or not {"start", "end"} <= spans.keys():
+        return spans
+    values = [*spans.values()]
+    if not all(isinstance(x, list) and len(x) == len(values[0]) for x in values):
+        return spans
+    return [dict(zip(spans, row)) for row in zip(*values)]
 
 
 def _parse(
@@ -62,6 +91,7 @@ def _parse(
         return found
     if not any(isinstance(entry.get(key), list) for key in SPAN_KEYS):
         source.report.is_marked = False
+        source.report.untold += 1
     spans = [_with_name(span, source) for span in entry.get(key) or []]
     return make_record(text, spans, place, source.report), key
 
@@ -94,6 +124,7 @@ def _with_name(span: Any, source: Source) -> Any:
     if not 0 <= number < len(source.labels):
         raise ValueError(
             f"the class of {span!r:.100} is a number: put doccano's label_config.json "
-            "beside the file, or name the classes from 0, eg --labels PER,LOC"
+            "beside the file, or name the classes from 0, eg --labels PER,LOC (of "
+            "`workbench`: --tags)"
         )
     return {**span, "label": source.labels[number]}

@@ -3,7 +3,9 @@
 import json
 import re
 from pathlib import Path
-from typing import Any, Iterable, Optional, Sequence
+from typing import Any, Iterable, Iterator, Optional, Sequence
+
+import srsly
 
 from ...files.errors import DataError
 from ...files.json_lines import read_json
@@ -13,7 +15,10 @@ from ..tags import MISSING, OUTSIDE, check_label, is_bare_label, is_certain_tag
 from .source import Place, Source
 
 WORD_KEYS = ("text", "tokens", "words")
-TAG_KEYS = ("label", "ner_tags", "tags", "labels", "ner", "ner_labels", "iob", "bio")
+TAG_KEYS = (
+    *("label", "ner_tags", "tags", "labels", "ner", "ner_labels", "iob", "bio", "tag"),
+)
+CARD = "README.md"
 # Files beside the data that may say what the numbers of tags mean.
 LABEL_FILES = (
     *("label.json", "labels.json", "label2id.json", "id2label.json"),
@@ -143,7 +148,8 @@ def _named(tags: Sequence[int], key: str, source: Source) -> list[str]:
     if not names:
         raise ValueError(
             f'"{key}" holds numbers ({list(tags)!s:.40}): say what they mean, eg '
-            "--labels O,B-PER,I-PER, or put label.json beside the file"
+            "--labels O,B-PER,I-PER (of `workbench`: --tags), or put label.json beside "
+            "the file"
         )
     for tag in tags:
         # -100 is what Hugging Face leaves out of the loss.
@@ -162,13 +168,37 @@ def read_label_names(folder: Path, key: str = "ner_tags") -> list[str]:
         if not path.is_file():
             continue
         if path.suffix == ".txt":
-            lines = path.read_text(encoding="utf8").splitlines()
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
             return [line.strip() for line in lines if line.strip()]
         found = _names_of(read_json(path), key)
         if found is None:
             raise DataError("names no tags by number: write a list of them", path=path)
         return found
+    return _names_of_card(folder / CARD, key)
+
+
+def _names_of_card(path: Path, key: str) -> list[str]:
+    """Names of numbers in the head of a data card, [] if it has none."""
+    text = path.read_text(encoding="utf-8-sig") if path.is_file() else ""
+    head = re.match(r"---\s*\n(.*?)\n---", text, re.DOTALL)
+    try:
+        value = srsly.yaml_loads(head[1]) if head else None
+    except Exception:  # the parser's own kinds, which are not public
+        return []
+    for feature in _named_features(value, key):
+        names = _feature_names({key: feature}, key)
+        if names:
+            return names
     return []
+
+
+def _named_features(value: Any, key: str) -> Iterator[Any]:
+    """Objects with this name, however deep."""
+    inner = value.values() if isinstance(value, dict) else value
+    if isinstance(value, dict) and value.get("name") == key:
+        yield value
+    for one in inner if isinstance(value, dict | list) else []:
+        yield from _named_features(one, key)
 
 
 def _names_of(value: Any, key: str) -> Optional[list[str]]:

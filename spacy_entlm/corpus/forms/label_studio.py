@@ -3,7 +3,7 @@
 from typing import Any, Callable, Iterable, Optional, Sequence
 
 from ..records import Record
-from ..report import NOT_ACCEPTED
+from ..report import ANSWERS, NOT_ACCEPTED, UNNAMED
 from .json_values import objects, part
 from .source import Place, Source
 from .spans import make_record
@@ -39,6 +39,8 @@ def begin_tasks(entries: Sequence[dict[str, Any]], source: Source) -> Parser:
                 main_field(data)  # an error where there is no text
             source.report.skipped[NOT_ACCEPTED] += 1
             return []
+        if _differ(_answers(entry)):
+            source.report.note(ANSWERS, str(place))
         spans: dict[str, list[Any]] = {}
         for result in objects(part(answer, "result", list)):
             if result.get("type") != "labels":
@@ -51,7 +53,11 @@ def begin_tasks(entries: Sequence[dict[str, Any]], source: Source) -> Parser:
                     f"which of the texts that is (keys: {list(data)!s:.100}): call "
                     "the object of the labeling config like its key"
                 )
-            spans.setdefault(name, []).append(_span(part(result, "value", dict)))
+            value = part(result, "value", dict)
+            if value.get("labels"):
+                spans.setdefault(name, []).append(_span(value))
+            else:
+                source.report.skipped[UNNAMED] += 1
         fields = [name for name in marked if isinstance(data.get(name), str)]
         return [
             make_record(data[field], spans.get(field, []), place, source.report)
@@ -95,12 +101,33 @@ def _field(data: dict[str, Any], result: dict[str, Any]) -> Optional[str]:
 
 
 def _answer(entry: dict[str, Any]) -> Optional[dict[str, Any]]:
+    return next(iter(_answers(entry)), None)
+
+
+def _answers(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    """Those that were given, the ground truth first."""
     # Older versions say "completions".
     key = "completions" if "completions" in entry else "annotations"
     answers = objects(part(entry, key, list))
     answers = [answer for answer in answers if not answer.get("was_cancelled")]
-    answers.sort(key=lambda answer: not answer.get("ground_truth"))
-    return answers[0] if answers else None
+    return sorted(answers, key=lambda answer: not answer.get("ground_truth"))
+
+
+def _differ(answers: Sequence[dict[str, Any]]) -> bool:
+    """Whether answers have other marks than the first one, which nobody called the
+    ground truth."""
+    if not answers or answers[0].get("ground_truth"):
+        return False
+    marks = [
+        sorted(
+            str([value.get(key) for key in ("start", "end", "labels")])
+            for result in objects(part(answer, "result", list))
+            if result.get("type") == "labels"
+            for value in [part(result, "value", dict)]
+        )
+        for answer in answers
+    ]
+    return any(other != marks[0] for other in marks)
 
 
 def _readable_results(entry: dict[str, Any]) -> Iterable[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 import html
 import re
-from typing import Iterable, Optional
+from typing import AbstractSet, Iterable, Optional
 
 from ...files.errors import located
 from ...files.text import Line
@@ -17,16 +17,22 @@ _ATTRIBUTE = re.compile(r"""([\w:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _TYPES = ("type", "label", "class", "category", "cat", "subtype")
 # What divides a text, or shapes it, and is no entity.
 _PARTS = """xml doc document docs text s sent sentence p para paragraph body root corpus
-article head title dataset data line item div tei html section w token tokens br b i em
-strong u a ul li table tr td dateline docno docid hl txt sp story trailer slug"""
-_STRUCTURE = frozenset(_PARTS.split())
+dataset data div tei html tokens br ul li table tr td dateline docno docid hl txt sp
+trailer slug"""
+# These, too, unless words stand beside them: <title>Dunes</title> by <PER>Ann</PER>.
+_MAYBE_PARTS = frozenset(
+    ("article", "head", "title", "line", "item", "section", "story")
+)
+_STRUCTURE = frozenset(_PARTS.split()) | _MAYBE_PARTS
+# These shape words within a sentence.
+_SHAPES = frozenset(["b", "i", "em", "strong", "u", "a", "w", "token"])
 
 
 def fits_markup(lines: Iterable[Line], in_capitals: bool = False) -> bool:
     """Whether words stand between two tags that may be a class.
     in_capitals (bool): Whether its name has to be: plain text may hold others."""
     return any(
-        found[1].casefold() not in _STRUCTURE
+        found[1].casefold() not in _STRUCTURE | _SHAPES
         and (found[1].isupper() or not in_capitals)
         for _, line in lines
         for found in _PAIR.finditer(line)
@@ -38,16 +44,32 @@ def read_markup(lines: Iterable[Line], source: Source) -> list[TextRecord]:
     tags, which may lie in one another.
     RAISES (DataError): If a tag of an entity is not closed on its line."""
     records = []
+    lines = list(lines)
+    structure = _STRUCTURE - _within_sentences(line for _, line in lines)
     for number, line in lines:
         with located(source.path, number):
-            for text, spans in _sentences(line):
+            for text, spans in _sentences(line, structure):
                 records.append(TextRecord(text, spans, number))
     source.report.understood = "tags in the text"
     source.report.is_marked = any(record.spans for record in records)
     return records
 
 
-def _sentences(line: str) -> Iterable[tuple[str, list[CharSpan]]]:
+def _within_sentences(lines: Iterable[str]) -> set[str]:
+    """Names of tags that may divide a text, and have words beside them in a line."""
+    found = set()
+    for line in lines:
+        for pair in _PAIR.finditer(line):
+            before = re.split(r"[<>]", line[: pair.start()])[-1]
+            behind = re.split(r"[<>]", line[pair.end() :])[0]
+            if pair[1].casefold() in _MAYBE_PARTS and (before + behind).strip():
+                found.add(pair[1].casefold())
+    return found
+
+
+def _sentences(
+    line: str, structure: AbstractSet[str]
+) -> Iterable[tuple[str, list[CharSpan]]]:
     text, position = "", 0
     spans: list[CharSpan] = []
     opened: list[tuple[str, str, int]] = []
@@ -55,7 +77,9 @@ def _sentences(line: str) -> Iterable[tuple[str, list[CharSpan]]]:
         text += html.unescape(line[position : tag.start() if tag else len(line)])
         position = tag.end() if tag else len(line)
         name = (tag[2] or "") if tag else ""
-        if name and name.casefold() not in _STRUCTURE:
+        if name.casefold() in _SHAPES:
+            continue
+        if name and name.casefold() not in structure:
             if tag is not None and not tag[1] and not tag[4]:
                 opened.append((name, _label(name, tag[3]), len(text)))
             elif tag is not None and tag[1]:

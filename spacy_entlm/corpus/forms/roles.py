@@ -3,6 +3,7 @@
 import re
 from typing import NamedTuple, Optional, Sequence
 
+from ..tag_forms import OTHER_OUTSIDE, strip_hidden
 from ..tags import MISSING_FORMS, OUTSIDE, is_bare_label, is_certain_tag
 
 _TAG_NAMES = """tag tags label labels ner ne iob bio bilou bioes entity entities class
@@ -26,6 +27,8 @@ _ID = re.compile(
     r"|(?=[\da-f-]*\d)[\da-f-]{8,}"  # a hash
     r"|\w+://\S*|www\.\S+|\S+\.(txt|xml|html?|json)"
 )
+# Of BIO, BILUO, BIOES and BMEWO.
+_PREFIX = re.compile(r"[BILUESMW]-")
 # Where tags have no prefix, this share of them is O, at least.
 _LEAST_OUTSIDE = 0.2
 # So many rows show that numbers count something.
@@ -53,8 +56,9 @@ def find_roles(sentences: Sequence[Sequence[Sequence[str]]]) -> Roles:
     """
     rows = [row for sentence in sentences for row in sentence]
     columns = [list(values) for values in zip(*rows)]
-    tagged = _tag_columns(columns)
-    tag, inner = _outermost(columns, tagged)
+    values = [_as_tags(column) for column in columns]
+    tagged = _tag_columns(values)
+    tag, inner = _outermost(values, tagged)
     others = [i for i in range(len(columns)) if i != tag and i not in tagged]
     if not others:  # words that look like tags
         others = [i for i in range(len(columns)) if i not in (tag, inner)]
@@ -81,6 +85,16 @@ def named_roles(asked: str, header: Sequence[str], width: int) -> Roles:
     if len(found) != 2 or found[0] == found[1]:
         raise ValueError(f"--columns {asked!r:.60}: name two, eg 1,2 (word,tag)")
     return Roles(*found)
+
+
+def _as_tags(values: Column) -> Column:
+    """A column as one of tags: other signs for "no entity" beside tags with a prefix
+    are as blank."""
+    shown = [strip_hidden(value) for value in values]
+    tags = [x for x in shown if is_certain_tag(x) and x != OUTSIDE]
+    if not tags or not all(map(_PREFIX.match, tags)):
+        return shown
+    return ["" if value in OTHER_OUTSIDE else value for value in shown]
 
 
 def _certain(values: Column) -> int:

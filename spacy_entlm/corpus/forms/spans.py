@@ -1,10 +1,11 @@
 """Spans of a text, as many tools write them."""
 
-from typing import Any, Iterable, NamedTuple, Optional
+import re
+from typing import Any, Iterable, NamedTuple, Optional, Sequence
 
-from ..records import CharSpan, TextRecord
+from ..records import CharSpan, Record, TextRecord
 from ..report import LOST, MOVED, REJECTED, CorpusReport
-from ..tags import check_label
+from ..tags import OUTSIDE, check_label
 from .source import Place
 
 # How far from its offsets a span's own text is looked for: where offsets count bytes or
@@ -16,6 +17,9 @@ _STARTS = ("start", "start_offset", "startOffset", "BeginOffset", "begin")
 _ENDS = ("end", "end_offset", "endOffset", "EndOffset")
 _LABELS = ("label", "labels", "entity", "entity_type", "entity_group", "type", "tag")
 _TEXTS = ("text", "Text")
+# A tag of a word in the place of a class.
+_TAG = re.compile(r"([BILUESMW])-(\S+)")
+_CONTINUES = frozenset("ILEM")
 
 
 class RawSpan(NamedTuple):
@@ -37,19 +41,69 @@ def make_record(
     spans (Iterable): Objects with "start", "end" and "label", or lists of these three.
     RAISES (ValueError): If one is no span, or does not lie in the text.
     """
-    found, missing = [], []
+    raws: list[RawSpan] = []
     for span in spans:
-        if isinstance(span, dict) and span.get("answer", "accept") != "accept":
+        if _is_rejected(span):
             report.skipped[REJECTED] += 1
+        else:
+            raws += raw_spans(span)
+    found, missing = [], []
+    has_tags = any(_TAG.fullmatch(raw.label) for raw in raws)
+    for raw in raws:
+        if has_tags and raw.label == OUTSIDE:
             continue
-        for raw in raw_spans(span):
-            placed = _follow(raw, text, place, report)
-            if placed is None:
-                end = min(raw.end, len(text))
-                missing += [(raw.start, end)] * (0 <= raw.start < end)
-            else:
-                found.append(parse_span(placed, text))
+        placed = _follow(raw, text, place, report)
+        if placed is None:
+            end = min(raw.end, len(text))
+            missing += [(raw.start, end)] * (0 <= raw.start < end)
+        else:
+            found.append(parse_span(placed, text))
     return TextRecord(text, found, place.number, place.unit, missing)
+
+
+def _is_rejected(span: Any) -> bool:
+    """Whether somebody said that a span is wrong, as Prodigy and LightTag write it."""
+    if not isinstance(span, dict):
+        return False
+    return span.get("answer", "accept") != "accept" or span.get("correct") is False
+
+
+def join_tags(records: Sequence[Record]) -> list[Record]:
+    """Records of a file with entities in the place of their words or pieces, where the
+    classes of all spans are tags (B-PER, I-PER), as models of Hugging Face give them.
+    Others stay as they are: a class may be called B-CELL."""
+    texts = [record for record in records if isinstance(record, TextRecord)]
+    labels = {span.label for record in texts for span in record.spans}
+    if not _are_tags(labels):
+        return list(records)
+    return [
+        record._replace(spans=_joined(record))
+        if isinstance(record, TextRecord)
+        else record
+        for record in records
+    ]
+
+
+def _are_tags(labels: Iterable[str]) -> bool:
+    """Whether some class begins and goes on, or all of several go on."""
+    found = [_TAG.fullmatch(label) for label in labels]
+    begun = {x[2] for x in found if x and x[1] not in _CONTINUES}
+    inner = {x[2] for x in found if x and x[1] in _CONTINUES}
+    are_clear = bool(begun & inner) or (len(inner) > 1 and not begun)
+    return all(found) and are_clear
+
+
+def _joined(record: TextRecord) -> list[CharSpan]:
+    joined: list[CharSpan] = []
+    for span in sorted(record.spans):
+        prefix, _, label = span.label.partition("-")
+        last = joined[-1] if joined else None
+        continues = last is not None and prefix in _CONTINUES and label == last.label
+        if last and continues and not record.text[last.end : span.start].strip():
+            joined[-1] = last._replace(end=span.end)
+        else:
+            joined.append(CharSpan(span.start, span.end, label))
+    return joined
 
 
 def raw_spans(span: Any) -> list[RawSpan]:

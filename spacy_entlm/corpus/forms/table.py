@@ -71,7 +71,7 @@ FORMS = (
     Form(
         JSONL,
         "JSON lines of any JSON form below",
-        (".jsonl", ".manifest", ".txt"),
+        (".jsonl", ".ndjson", ".jsonlines", ".manifest", ".txt"),
         _is_json,
         read_entries,
         '{"text": "Ann flew.", "spans": [{"start": 0, "end": 3, "label": "PER"}]}',
@@ -146,7 +146,7 @@ FORMS = (
     Form(
         CONLL,
         "columns: a word and its tag a line",
-        (".conll", ".iob", ".bio", ".tsv", ".conllu", ".txt"),
+        (".conll", ".iob", ".bio", ".tsv", ".conllu", ".conllup", ".txt"),
         lambda lines, path: fits_columns([*lines]),
         read_columns,
         "Ann\tB-PER\nflew\tO",

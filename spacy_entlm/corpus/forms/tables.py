@@ -6,12 +6,13 @@ import json
 import re
 from io import StringIO
 from pathlib import Path
-from typing import Any, Iterable, Iterator, Optional, Sequence
+from typing import Any, Iterable, Optional, Sequence
 
 from ...files.errors import DataError, located
-from ...files.text import Line, read_lines, unpacked_extension
+from ...files.text import Line, unpacked_extension
 from ..records import Record, WordRecord
-from .columns import choose_roles, take_header
+from .columns import choose_roles, divide_numbered, take_header
+from .comprehend import COLUMNS, LINE, FileMark, read_marks
 from .json_texts import parse_text
 from .roles import TAG_NAMES
 from .source import Place, Source
@@ -24,10 +25,16 @@ _STARTS = ("start", "begin", "start_offset", "begin_offset", "start_char", "offs
 _ENDS = ("end", "stop", "end_offset", "end_char")
 _LABELS = ("label", "type", "entity_type", "class", "tag", "category", "entity")
 _OWN_TEXTS = ("surface", "span", "mention", "entity_text", "phrase", "value", "entity")
-_COMPREHEND = ("file", "line", "begin_offset", "end_offset", "type")
 # A column that says to which sentence a word belongs.
 _SENTENCE = re.compile(r"sent|doc|para|example|group|line|text_?id")
 _TAGS = re.compile(r"(O|[BILUES]-\S+)( (O|[BILUES]-\S+))+")
+# Numpy writes no commas: ['Ann' 'flew'], [1 0].
+_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
+_NUMPY_WORDS = re.compile(
+    rf"\[\s*(?:{_QUOTED.pattern})(?:\s+(?:{_QUOTED.pattern}))+\s*\]"
+)
+_CUT = re.compile(r"\[\s*(?:'[^']*'\s*|\"[^\"]*\"\s*|-?\d+\s+)+\.\.\.\s")
+_NUMPY_NUMBERS = re.compile(r"\[\s*-?\d+(?:\s+-?\d+)+\s*\]")
 _DELIMITERS = (",", ";", "\t", "|")
 
 Row = tuple[int, list[str]]
@@ -92,7 +99,14 @@ def read_excel(lines: Iterable[Line], source: Source) -> list[Record]:
         raise DataError("the file is empty: add annotated rows", path=source.path)
     first, *others = filled
     source.report.unread.update(f"the sheet {name}" for name in others)
-    return read_rows(filled[first].fillna("").values.tolist(), source)
+    try:
+        return read_rows(filled[first].fillna("").values.tolist(), source)
+    except DataError as error:
+        if not others:
+            raise
+        shown = f"the sheet {first!r:.60} is read, and of others none"
+        problem = f"{error} ({shown}: {', '.join(others):.200})"
+        raise DataError(f"{problem}: put the data first") from error
 
 
 def read_rows(rows: Sequence[Sequence[Any]], source: Source) -> list[Record]:
@@ -105,7 +119,7 @@ def read_rows(rows: Sequence[Sequence[Any]], source: Source) -> list[Record]:
     if not numbered:
         return []
     names = _names(numbered[0][1])
-    if _place(names, _COMPREHEND[:1]) is not None and {*_COMPREHEND} <= {*names}:
+    if {*COLUMNS} <= {*names}:
         source.report.understood = "a table of Comprehend's marks"
         return _comprehend(numbered[1:], names, source)
     text, start = _place(names, _TEXTS), _place(names, _STARTS)
@@ -179,7 +193,9 @@ def _whole(value: str) -> int:
 def _texts(rows: Sequence[Row], names: list[str], source: Source) -> list[Record]:
     records: list[Record] = []
     for number, row in rows:
-        entry = {name: _value(cell) for name, cell in zip(names, row) if name and cell}
+        with located(source.path, what=f"{ROW} {number}: "):
+            cells = {name: cell for name, cell in zip(names, row) if name and cell}
+            entry = {name: _value(cell) for name, cell in cells.items()}
         key = next((key for key in _TEXTS if key in entry), None)
         if key is not None:
             if isinstance(entry[key], str):
@@ -190,7 +206,14 @@ def _texts(rows: Sequence[Row], names: list[str], source: Source) -> list[Record
 
 
 def _value(cell: str) -> Any:
-    """A cell, which may hold a list as JSON or as Python writes it."""
+    """A cell, which may hold a list as JSON, Python or numpy writes it.
+    RAISES (ValueError): If numpy left out the middle of the list."""
+    if _CUT.match(cell):
+        raise ValueError(f"a list that was cut, {cell!r:.60}: write it anew as JSON")
+    if _NUMPY_WORDS.fullmatch(cell):
+        return [ast.literal_eval(word) for word in _QUOTED.findall(cell)]
+    if _NUMPY_NUMBERS.fullmatch(cell):
+        return [int(number) for number in cell[1:-1].split()]
     if cell.startswith("["):
         for load in (json.loads, ast.literal_eval):
             try:
@@ -219,6 +242,7 @@ def _words(rows: Sequence[Row], names: list[str], source: Source) -> list[Record
     sentences = [sentence for sentence in sentences if sentence]
     header, sentences = take_header(sentences)
     roles = choose_roles(header, sentences, rows[0][1], source)
+    sentences = divide_numbered(sentences, roles)
     told = f"a table, {roles}"
     source.report.understood = told + (f" ({ROW} 1 a header)" if header else "")
     return [
@@ -235,35 +259,16 @@ def _words(rows: Sequence[Row], names: list[str], source: Source) -> list[Record
 def _comprehend(rows: Sequence[Row], names: list[str], source: Source) -> list[Record]:
     """Texts from the files that the rows name: a line is one, counted from 0, or the
     whole file where no line is named."""
-    at = [names.index(name) for name in _COMPREHEND]
-    marks: dict[str, dict[Optional[int], list[Any]]] = {}
+    at = [names.index(name) for name in COLUMNS]
+    at_line = names.index(LINE) if LINE in names else None
+    marks = []
     for number, row in rows:
         if not any(row):
             continue
-        name, line, start, end, label = (row[i] for i in at)
+        name, start, end, label = (row[i] for i in at)
+        line = row[at_line] if at_line is not None else ""
         with located(source.path, what=f"{ROW} {number}: "):
             span = {"start": _whole(start), "end": _whole(end), "label": label}
-            place = _whole(line) if line else None
-        marks.setdefault(name, {}).setdefault(place, []).append(span)
-    return [
-        record
-        for name, spans in marks.items()
-        for record in _texts_of_file(name, spans, source)
-    ]
-
-
-def _texts_of_file(
-    name: str, spans: dict[Optional[int], list[Any]], source: Source
-) -> Iterator[Record]:
-    if "/" in name or "\\" in name:
-        problem = f"names the file {name!r:.100}: only files beside it are read"
-        raise DataError(problem, path=source.path)
-    lines = [line for _, line in read_lines(source.path.parent / name)]
-    texts: dict[Optional[int], str] = {None: "\n".join(lines)}
-    if None not in spans:
-        texts = dict(enumerate(lines))
-    for number, text in texts.items():
-        if text.strip():
-            place = Place((number or 0) + 1, f"{name}, line")
-            with located(source.path, what=f"{place}: "):
-                yield make_record(text, spans.get(number, []), place, source.report)
+            place = Place(number, ROW)
+            marks.append(FileMark(name, _whole(line) if line else None, span, place))
+    return [*read_marks(marks, source)]

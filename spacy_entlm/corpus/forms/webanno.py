@@ -6,6 +6,7 @@ from typing import Iterable, Iterator, Optional
 from ...files.errors import DataError, located
 from ...files.text import Line
 from ..records import WordRecord
+from ..report import UNNAMED
 from .json_words import spans_to_tags
 from .source import Source
 
@@ -17,7 +18,6 @@ _TOKEN = re.compile(r"\d+-\d+")
 _PART = re.compile(r"\d+-\d+\.\d+")
 _VALUE = re.compile(r"(.*?)(?:\[(\d+)\])?")
 INSIDE_WORDS = "spans inside a word"
-UNNAMED = "spans without a class"
 
 # First word and end, and its class.
 WordSpan = tuple[int, int, str]

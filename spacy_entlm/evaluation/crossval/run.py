@@ -9,6 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 from spacy.tokens import Doc
 from tqdm import tqdm
 
+from ...files.counts import count_of, sentence_of
 from ...files.errors import DataError
 from ...files.file import check_output
 from ...files.progress import bar_place
@@ -41,13 +42,14 @@ def usable_docs(docs: Sequence[Doc], n_folds: int, notify: Notify) -> List[Doc]:
     RAISES (DataError): If there are fewer sentences than folds, or no entity."""
     kept = [doc for doc in docs if doc.has_annotation("ENT_IOB")]
     if len(kept) < n_folds:
-        text = f"{len(kept)} annotated sentences cannot be divided into {n_folds} folds"
-        raise DataError(f"{text}: lower --folds, or annotate more")
+        text = f"{count_of(len(kept), 'annotated sentences')} cannot be divided into "
+        raise DataError(f"{text}{n_folds} folds: lower --folds, or annotate more")
     counts = Counter(ent.label_ for doc in kept for ent in doc.ents)
     if not counts:
-        raise DataError(f"no entity in {len(kept)} sentences: annotate some")
+        raise DataError(f"no entity in {count_of(len(kept), 'sentences')}: mark some")
     if len(kept) < len(docs):
-        notify(f"{len(docs) - len(kept)} sentences without annotation: left out")
+        left_out = count_of(len(docs) - len(kept), "sentences")
+        notify(f"{left_out} without annotation: left out")
     if rare := [f"{x} ({n})" for x, n in sorted(counts.items()) if n < n_folds]:
         notify(
             f"Fewer examples than folds: {', '.join(rare)}. Their figures say little: "
@@ -55,7 +57,8 @@ def usable_docs(docs: Sequence[Doc], n_folds: int, notify: Notify) -> List[Doc]:
         )
     if copies := len(kept) - len({tuple(t.text for t in doc) for doc in kept}):
         notify(
-            f"{copies} sentences repeat another one: F1 is too high if copies of a "
+            f"{sentence_of(copies, 'sentence repeats', 'sentences repeat')} another "
+            "one: F1 is too high if copies of a "
             "sentence are both trained on and held out. Remove them"
         )
     return kept
@@ -86,7 +89,8 @@ def run_trainings(
         done = {t: stored[key] for t, key in keys.items() if key in stored}
         check_output(out, overwrite=overwrite or bool(done))
         waiting = [t for t in trainings if t not in done]
-        notify(f"{len(trainings)} trainings, {len(done)} of them done before")
+        before = f", {len(done)} of them done before" if done else ""
+        notify(f"{count_of(len(trainings), 'trainings')}{before}")
         # By sentences: trainings on a part of them take less time.
         clock = _Clock(sum(len(t.train) for t in waiting), len(waiting), notify)
         form: Any = {"bar_format": BAR, "smoothing": 0, **bar_place()}

@@ -7,6 +7,7 @@ import { CLASS_KEYS } from "./keys.js";
 /**
  * @typedef {object} Steps
  * @property {(number: number) => unknown} mark
+ * @property {() => unknown} unmark
  * @property {(name: string, words: string) => unknown} add
  * @property {(number: number, values: object) => unknown} change
  * @property {(number: number, into: number | null) => unknown} remove
@@ -32,12 +33,17 @@ export function showClasses(place, classes, steps) {
     }
     return button;
   });
+  const none = make("button", { id: "unmark", "aria-label": "Take the mark away", title: "Take the mark away" }, "✕");
+  none.append(make("kbd", {}, "Del"));
+  none.hidden = classes.length === 0;
+  none.disabled = true;
+  none.addEventListener("click", steps.unmark);
   const add = make("button", { class: "add" }, "New class");
   add.addEventListener("click", () => edit(null));
   const all = make("button", { class: "add" }, "Edit");
   all.hidden = classes.length === 0;
   all.addEventListener("click", () => edit(classes[0]));
-  place.replaceChildren(...buttons, add, all);
+  place.replaceChildren(none, ...buttons, add, all);
 }
 
 /** Ask what is to become of a class. @param {Class | null} row null: a new one */

@@ -14,7 +14,9 @@ export function showComparison(place, shown, change) {
   const { text, marks } = shown;
   const isMarked = text.marks !== null;
   const found = sureEnough(text.proposed, app.state ? app.state.least : 0);
-  const sides = text.others.map((/** @type {Mark[]} */ own) => ["A file has", own]);
+  const isOne = text.others.length === 1;
+  const sides = text.others.map((/** @type {Mark[]} */ own, /** @type {number} */ i) =>
+    [isOne ? "Other marks of it" : `Version ${i + 1}`, own]);
   const isOther = differing(marks, found.map((one) => /** @type {any} */ (one.slice(0, 3)))).length;
   if (text.doubtful && !found.length) sides.push(["The model found nothing", []]);
   else if (text.doubtful || (isMarked && text.answer !== "open" && found.length && isOther)) {
@@ -22,13 +24,14 @@ export function showComparison(place, shown, change) {
   }
   place.hidden = sides.length === 0;
   place.replaceChildren(
-    ...sides.map(([title, own]) => showSide(title, own, text.words, marks, change)),
+    ...sides.map(([title, own]) => showSide(title, own, text.words, isMarked ? marks : null, change)),
   );
 }
 
 /**
  * @param {string} title @param {any[]} own @param {[string, boolean][]} words
- * @param {Mark[]} marks @param {(marks: Mark[]) => unknown} change
+ * @param {Mark[] | null} marks null: the person has marked nothing yet
+ * @param {(marks: Mark[]) => unknown} change
  */
 function showSide(title, own, words, marks, change) {
   const text = make("p", { class: "text", dir: "auto" });
@@ -36,16 +39,16 @@ function showSide(title, own, words, marks, change) {
   const plain = own.map((one) => /** @type {Mark} */ (one.slice(0, 3)));
   showMarks(text, plain, [], null, classMap());
   const side = make("section", { "aria-label": title }, make("h2", {}, title), text);
-  const differences = differing(marks, plain);
-  if (!differences.length) {
+  const differences = marks === null ? [] : differing(marks, plain);
+  if (marks !== null && !differences.length) {
     side.append(make("p", { class: "note" }, "There is no difference."));
     return side;
   }
   const list = make("ul", { class: "differences" });
   for (const [mark, isOurs] of differences) {
-    list.append(showDifference(mark, isOurs, own, words, marks, change));
+    list.append(showDifference(mark, isOurs, own, words, marks || [], change));
   }
-  const all = make("button", {}, "Take these marks");
+  const all = make("button", {}, plain.length ? "Take these marks" : "Take it without marks");
   all.addEventListener("click", () => change(plain));
   side.append(list, all);
   return side;

@@ -53,6 +53,7 @@ export function showEntities() {
     at("entities-total").textContent = found.total
       ? `${page * found.size + 1} to ${last} of ${counted(found.total, "different entity", "different entities")}`
       : "Nothing is marked or found.";
+    at("entities-pager").hidden = found.total <= found.size;
     at("entities-back").disabled = page === 0;
     at("entities-on").disabled = last >= found.total;
     at("entity-table").tBodies[0].replaceChildren(
@@ -85,10 +86,12 @@ function showContexts(words, number) {
     at("contexts-part").hidden = false;
     at("contexts-title").textContent = words;
     const shown = found.total > found.rows.length ? `, the first ${found.rows.length} of them here` : "";
+    const changed = texts.length
+      ? `What you choose here changes the ${counted(texts.length, "text")} that you ` +
+        "marked; the model's suggestions in others stay."
+      : "You have marked none of these texts yet: the model suggests it.";
     at("contexts-total").textContent =
-      `It stands in ${counted(found.total, "place")}${shown}. What you choose here ` +
-      `changes the ${counted(texts.length, "text")} that you marked; the model's ` +
-      "suggestions in others stay.";
+      `It stands in ${counted(found.total, "place")}${shown}. ${changed}`;
     at("mend-class").replaceChildren(
       ...app.state.classes.map((/** @type {any} */ row) =>
         make("option", { value: String(row.id) }, row.name),

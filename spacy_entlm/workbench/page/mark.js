@@ -1,5 +1,6 @@
 // The text that is shown: what is marked in it, and what was answered.
 
+import { wordAfterKey } from "./arrows.js";
 import { call, queue, say } from "./call.js";
 import { showComparison } from "./compare.js";
 import { app, at, classMap, counted, make } from "./dom.js";
@@ -26,6 +27,9 @@ const ANSWERS = { open: "", accept: "accepted", reject: "rejected", ignore: "ski
 export function refresh() {
   const { text, marks, guesses, selection } = shown;
   if (text) showMarks(at("text"), marks, guesses, selection, classMap());
+  const { start, end } = selection || { start: 0, end: 0 };
+  const isMarked = without(marks, start, end).length < marks.length;
+  if (at("unmark")) at("unmark").disabled = !isMarked;
 }
 
 /**
@@ -79,13 +83,14 @@ export function showFacts() {
   const facts = [`Text ${text.id}`, answer, part].filter(Boolean).join(", ");
   at("facts").textContent = facts;
   at("kind").textContent = kindOf(text);
-  at("back").hidden = text.answer === "open" && text.marks === null;
+  at("back").hidden = text.answer === "open";
   at("move").textContent = text.is_test ? "Train on it" : "Use it as a test";
 }
 
 /** @param {any} text */
 function kindOf(text) {
-  if (text.others.length) return "A file has other marks of this text. Which are right?";
+  if (text.others.length > 1) return "This text was marked in several ways. Which is right?";
+  if (text.others.length) return "There are other marks of this text. Which are right?";
   if (text.doubtful) return "Model and you disagree on this text. Who is right?";
   if (text.is_test) return "Test part: no suggestions, and never trained on.";
   const reasons = text.reasons;
@@ -152,6 +157,7 @@ export function answer(kind) {
 export function change(changed) {
   if (shown.isLeaving || !shown.text) return;
   shown.marks = changed;
+  shown.text.marks = changed; // the server says so, too, in a moment
   say("");
   refresh();
   save("open");
@@ -210,17 +216,15 @@ export function backToText() {
   }
 }
 
-/** @param {KeyboardEvent} event @returns {boolean} whether it was an arrow */
+/** @param {KeyboardEvent} event @returns {boolean} whether it led to a word */
 export function moveFocus(event) {
-  const isRight = getComputedStyle(at("text")).direction === "rtl" ? -1 : 1;
-  const step = { ArrowRight: isRight, ArrowLeft: -isRight, ArrowDown: 1, ArrowUp: -1 }[
-    event.key
-  ];
   const { activeElement } = document;
   const isThere = at("text").contains(activeElement);
-  if (step === undefined || !(isThere || activeElement === document.body)) return false;
+  if (!shown.text || !(isThere || activeElement === document.body)) return false;
+  const wanted = wordAfterKey(event, at("text"), shown.focused, shown.marks);
+  if (wanted === undefined) return false;
   const before = shown.focused;
-  focusWord(shown.focused + step);
+  focusWord(wanted);
   if (event.shiftKey) {
     if (shown.selection === null) shown.anchor = before;
     select(shown.anchor, shown.focused);

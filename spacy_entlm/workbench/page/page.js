@@ -2,12 +2,12 @@
 
 import { call, onConflict, queue, say } from "./call.js";
 import { listenToEdit, showClasses } from "./classes.js";
-import { app, at, counted } from "./dom.js";
+import { app, at, counted, make } from "./dom.js";
 import { listenToEntities, showEntities } from "./entities.js";
 import { listenToKeys } from "./keys.js";
 import {
   answer, backToText, change, mark, move, open, refresh, show, showFacts, showOver,
-  shown, steps, takeBack, takeLeast, turn,
+  shown, steps, takeBack, takeLeast, turn, unmark,
 } from "./mark.js";
 import { showProgress } from "./progress.js";
 import { showRun, showScores } from "./side.js";
@@ -31,6 +31,15 @@ function goTo(name) {
   if (name === "work") showProgress(open);
 }
 
+/** Show the view after the one that is shown. */
+function goOn() {
+  const now = VIEWS.findIndex((view) => !at(view).hidden);
+  const next = VIEWS[(now + 1) % VIEWS.length];
+  goTo(next);
+  if (next === "mark") backToText();
+  else at(`to-${next}`).focus();
+}
+
 /** Look at all but the text. */
 async function look() {
   const before = app.state;
@@ -49,12 +58,19 @@ async function look() {
   const isOther = JSON.stringify(before && before.classes) !== JSON.stringify(state.classes);
   if (isOther) showClasses(at("classes"), state.classes, classSteps);
   if (isOther) refresh();
+  if (!at("form").value) showForms(state.forms);
   showRun(state);
   showScores(state);
   showFacts();
   showOver();
   if (!at("work").hidden) showProgress(open);
   return before !== null && before.running && !state.running;
+}
+
+/** @param {[string, string][]} forms in which data can be written, and their titles */
+function showForms(forms) {
+  const options = forms.map(([value, title]) => make("option", { value }, title));
+  at("form").replaceChildren(...options);
 }
 
 /** @param {number} least */
@@ -125,6 +141,10 @@ const classSteps = {
     mark(number);
     backToText();
   },
+  unmark: () => {
+    unmark();
+    backToText();
+  },
   add: (/** @type {string} */ name, /** @type {string} */ words) =>
     withClasses(async () => {
       const number = await call("POST", "classes", { name });
@@ -160,7 +180,8 @@ function listenToSide() {
   });
   onClick("export", () => {
     queue(async () => {
-      const { files, folder } = await call("POST", "export");
+      const form = at("form").value;
+      const { files, folder } = await call("POST", "export", { form });
       at("written").textContent = files.length
         ? `${files.join(", ")} in ${folder}`
         : "There is nothing to write yet.";
@@ -192,7 +213,7 @@ function start() {
     if (shown.text) show(await call("GET", `texts/${shown.text.id}`));
   };
   listenToPointers();
-  listenToKeys({ undo: () => goBack("undo"), redo: () => goBack("redo"), train });
+  listenToKeys({ undo: () => goBack("undo"), redo: () => goBack("redo"), train, view: goOn });
   listenToEdit(classSteps);
   listenToTexts(open);
   listenToEntities(open);

@@ -12,7 +12,7 @@ export function showProgress(open) {
   const rows = [
     ["Texts", counts.texts],
     ["Accepted", accept],
-    ["of these in the test part", counts.test],
+    ["Of these in the test part", counts.test],
     ["Skipped", ignore],
     ["Rejected", reject],
     ["New since the last training", state.progress.new],

@@ -40,7 +40,22 @@ export function showScores(state) {
     .map((/** @type {any} */ run) => ({ n: run.n_examples, f1: run.scores.f1 }));
   const last = state.trained[state.trained.length - 1];
   at("score").textContent = sayScores(last && last.scores);
+  at("unseen").textContent = sayUnseen(state);
   if (points.length > 1) at("chart").replaceChildren(curve(points));
+}
+
+/** What the trained model makes of classes without an example. @param {any} state */
+export function sayUnseen(state) {
+  const last = state.trained[state.trained.length - 1];
+  const scores = (last && last.scores) || {};
+  const names = new Map(state.classes.map((/** @type {any} */ row) => [row.id, row.name]));
+  const called = (/** @type {number[]} */ numbers) =>
+    (numbers || []).map((number) => names.get(number)).filter(Boolean).join(", ");
+  const [unseen, leftOut] = [called(scores.unseen), called(scores.left_out)];
+  return [
+    unseen ? `Without an example, found by what the name says: ${unseen}.` : "",
+    leftOut ? `Not found, without an example and with a name that says nothing: ${leftOut}.` : "",
+  ].filter(Boolean).join(" ");
 }
 
 /** What is known of how good the model is, in a sentence. @param {any} scores */

@@ -65,6 +65,7 @@ export function showTexts(open) {
     at("list-total").textContent = found.total
       ? `${first + 1} to ${last} of ${counted(found.total, "text")}`
       : "No text is like this.";
+    at("list-pager").hidden = found.total <= found.size;
     at("list-back").disabled = page === 0;
     at("list-on").disabled = last >= found.total;
     at("list").replaceChildren(...found.rows.map((/** @type {any} */ row) => showRow(row, open)));
