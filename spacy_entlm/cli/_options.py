@@ -59,40 +59,58 @@ def flag(name: str, help: str) -> Any:
     return typer.Option(False, name, help=help)
 
 
-CONFIG = arg("CONFIG", "Training config; settings are replaced as by `spacy train`")
+CONFIG = arg(
+    "CONFIG",
+    "Training config, such as configs/entlm.cfg; its settings can be replaced as with "
+    "`spacy train`, eg by --paths.train FILE",
+)
 _FORMATS = ", ".join(formats.FORMATS)
-FORMAT = opt("auto", f"Of the input: auto (by its name and content), {_FORMATS}")
+FORMAT = opt("auto", f"Form of the input: auto (its name and content tell), {_FORMATS}")
 COLUMNS = opt(
     None,
-    "Columns of the word and the tag, eg 2,4, or names of a header row; else their "
-    "content tells",
+    "Columns of the word and the tag, eg 2,4, or names of a header row; if not given, "
+    "their content tells",
 )
 LABELS = opt(
     None,
-    "Names of tags or classes that IN gives as numbers, from 0, eg O,B-PER,I-PER; else "
-    "label.json or the like beside it",
+    "Names of tags or classes that IN gives as numbers, from 0, eg O,B-PER,I-PER; if "
+    "not given, they are looked for in label.json or the like beside IN",
 )
-OUT = arg("OUT", "File to write, eg .spacy or .jsonl; of a folder the new folder")
+OUT = arg(
+    "OUT", "File to write, eg .spacy or .jsonl; if the input is a folder, a new folder"
+)
 LANG = opt("en", "Language whose tokenizer splits texts into words")
-GPU_ID = opt(-1, "GPU, or -1 for the CPU")
+GPU_ID = opt(-1, "Number of the GPU; -1: the CPU")
 OVERWRITE = flag("--overwrite", "Replace the output if it exists")
 
 MAP = opt(
     None,
-    "Label map, repeatable: TYPE=LABEL (or several in one string), or a JSON file of "
-    "them; other types are left out",
+    "TYPE=LABEL renames a label of the lexicon (several in one string, a JSON file of "
+    "them, or the option given several times); labels without such a name are left out",
     "--map",
 )
 LABEL = opt(None, "Label of names that have none, as in a plain list")
 _LEXICONS = ", ".join(readers.FORMATS)
-LEXICON_FORMAT = opt("auto", f"Of the lexicon: auto (by its name), {_LEXICONS}")
+LEXICON_FORMAT = opt("auto", f"Form of the lexicon: auto (its name tells), {_LEXICONS}")
 CASE = opt(
     EXACT,
     f"{CASE_RULES[0]}: as the lexicon spells a name; {CASE_RULES[1]}: in any case; "
     f"{CASE_RULES[2]}: in any case, but only capitalised words of the text",
 )
 
-ENGINE = opt("local", "What does the work: local; ray, a cluster (extra `ray`)")
-WORKERS = opt(None, "Of Ray; else one for each core, or share of a GPU", min=1)
-GPUS = opt(0.0, "Of a worker of Ray; a share is allowed, eg 0.5", min=0.0)
-ADDRESS = opt(None, "Of a Ray cluster, or auto; else one of this machine alone")
+ENGINE = opt(
+    "local",
+    "What does the work: local (this process), or ray (several processes or machines; "
+    "needs the extra `ray`)",
+)
+WORKERS = opt(
+    None,
+    "Processes of Ray; if not given, one for each core, or for each share of a GPU",
+    min=1,
+)
+GPUS = opt(0.0, "GPUs of each process of Ray, or a share of one, eg 0.5", min=0.0)
+ADDRESS = opt(
+    None,
+    "Address of a Ray cluster; auto: the one on this machine; if not given, Ray is "
+    "started on this machine alone",
+)

@@ -30,26 +30,35 @@ def adapt_cli(
     out: Path = arg("OUT", "Folder for the adapted pipeline"),
     examples: Path = opt(..., "The .spacy file that the pipeline was trained on"),
     corpus: Optional[Path] = opt(
-        None, "Converted data, read where a folder has no unlabeled.*"
+        None, "Folder of converted data, whose text is read if TEXT has no unlabeled.*"
     ),
     recipe: str = opt(
-        FULL, f"{FULL}; {MEAN}: no text; {EXAMPLES}: OUT is the pipeline as it is"
+        FULL,
+        f"{FULL}: learn from the text and average three trainings; {MEAN}: only "
+        f"average three trainings; {EXAMPLES}: leave the pipeline as it is",
     ),
     label_rows: Optional[Path] = opt(
-        None, "Rows that the pipeline's classes started from, of `search`"
+        None, "File .rows.safetensors of `search`, if the pipeline began from it"
     ),
-    max_texts: int = opt(4000, "Of more texts as many are drawn", min=1),
-    learn_rate: str = opt("null", "Of the trainings; null: what suits the backbone"),
-    seed: int = opt(1, "Of the draw and of the trainings", min=0),
+    max_texts: int = opt(
+        4000, "If there are more texts, so many are drawn by chance", min=1
+    ),
+    learn_rate: str = opt(
+        "null", "Learning rate of the trainings; null: what suits the backbone"
+    ),
+    seed: int = opt(1, "Seed of the draw and of the trainings", min=0),
     gpu_id: int = GPU_ID,
     overwrite: bool = OVERWRITE,
 ) -> None:
     """Let a trained pipeline learn from plain text of its field, too.
 
-    Its backbone guesses hidden pieces of the text, half of its weights become those
-    that it then has, and the pipeline becomes the mean of three new trainings on the
-    examples. That takes some minutes, and wants the pipeline's backbone. With --recipe
-    mean the trainings are three in all, and no text is read.
+    First the backbone, the language model of the pipeline, guesses hidden words of the
+    text. The result is averaged, half and half, with its original weights. Then three
+    trainings on the examples follow, and their weights are averaged. This takes some
+    minutes, and needs the backbone from which the pipeline was trained.
+
+    With --recipe mean no text is read. Two more trainings are made, and averaged with
+    the one that the pipeline had.
 
     \b
     Example:

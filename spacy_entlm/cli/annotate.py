@@ -34,8 +34,14 @@ from ._util import echo
 TEXT = "text"
 # Value of --stop-words for the language's own list.
 _LANGUAGES_OWN = "auto"
-_STOP_HELP = f"Leave out names in this file; {_LANGUAGES_OWN}: stop words of --lang"
-_ENGINE_HELP = "local or ray: OUT becomes a folder of JSON lines, as of `predict`"
+_STOP_HELP = (
+    "Leave out names that are in this file of words; "
+    f"{_LANGUAGES_OWN}: the most frequent words of --lang"
+)
+_ENGINE_HELP = (
+    "local or ray: divide the work, and make OUT a folder of JSON lines, as `predict` "
+    "does"
+)
 # Enough to tell columns and markup from prose.
 _N_LINES_SEEN = 1000
 
@@ -57,9 +63,13 @@ def annotate_cli(
         "--skip-initial", "Leave out single words that start a sentence"
     ),
     join: bool = flag("--join", "Make one entity of neighbouring names of one label"),
-    open_: bool = flag("--open", "Leave other capitalised words without annotation"),
+    open_: bool = flag(
+        "--open", "Leave it open whether other capitalised words are names"
+    ),
     only_matches: bool = flag("--only-matches", "Leave out texts without a name"),
-    gold: Optional[bool] = opt(None, "Measure against entities in IN"),
+    gold: Optional[bool] = opt(
+        None, "Measure what was marked against the entities that IN has"
+    ),
     engine: Optional[str] = opt(None, _ENGINE_HELP),
     workers: Optional[int] = opts.WORKERS,
     address: Optional[str] = opts.ADDRESS,
@@ -68,14 +78,15 @@ def annotate_cli(
     lang: str = opts.LANG,
     overwrite: bool = opts.OVERWRITE,
 ) -> None:
-    """Mark the names of a lexicon in a text, the longest ones, from left to right.
+    """Mark the names of a lexicon, a list of names with labels, in a text.
 
-    A name under several labels gets that of the largest weight; if there is none, its
-    places are left without a label and counted.
+    Names are marked from left to right, and the longest where several fit. If a name
+    has several labels, it gets the one with the largest weight. If their weights are
+    equal, the name is not marked, and its places are counted.
 
-    With --corpus the arguments are a folder of data and OUT: its lexicon.* is applied
-    to its unlabeled.*, or else to the train part. Without a lexicon OUT is empty; with
-    distant.* it is that.
+    With --corpus give only a folder of data and OUT. The folder's lexicon.* is applied
+    to its unlabeled.*, or to its train part if it has none. If the folder has text that
+    is marked already (distant.*), OUT is this text. If it has no lexicon, OUT is empty.
 
     \b
     Example:

@@ -33,7 +33,7 @@ WIDER = 5
 # Pairs of classes that are listed.
 MAX_PAIRS = 10
 _CLASSES = f"{LABELS_HELP}; or a pipeline, its folder or package"
-_BACKBONE = "Masked LM that reads the names, a folder or a hub name"
+_BACKBONE = "Masked language model that reads the names: a folder, or a name on the hub"
 
 
 @command("classes")
@@ -42,8 +42,8 @@ def classes_cli(
     backbone: Optional[str] = opt(None, _BACKBONE, show_default=ENTLM_BASE),
     n: int = opt(N_NEAREST, "Nearest words to show of each class", min=1),
 ) -> None:
-    """Show how the names of classes are read, which words of the vocabulary are nearest
-    to what they begin as, and which classes would be confused.
+    """Show how the names of classes are read, which words the model takes for the
+    nearest to each class, and which classes would be taken for each other.
 
     \b
     Example:

@@ -11,14 +11,19 @@ from ._util import echo
 
 # Errors that are printed; all of them are in errors.txt.
 N_ERRORS_SHOWN = 5
-_OUT = "Folder for records and report; what has a record is not trained again"
-_BASELINE = "What differences are to: method=X, variant=X or backbone=X, repeatable"
-_SET = "NAME=VALUE in place of the config's, repeatable"
+_OUT = "Folder for the results; what it has already is not trained again"
+_BASELINE = (
+    "What the others are compared with: method=X, variant=X or backbone=X; may be "
+    "given several times"
+)
+_SET = "NAME=VALUE replaces a value of the config; may be given several times"
 
 
 @command("compare")
 def compare_cli(
-    config_path: Path = arg("CONFIG.yml", "What to compare"),
+    config_path: Path = arg(
+        "CONFIG.yml", "File that says what to compare, such as configs/compare.yml"
+    ),
     folder: Path = arg("OUT", _OUT),
     baseline: Optional[List[str]] = opt(
         None, _BASELINE, show_default="method=bert_tagger"
@@ -26,13 +31,13 @@ def compare_cli(
     jobs: int = opt(1, "Trainings at a time; they share the cores", min=1),
     gpus: Optional[str] = opt(None, "GPUs to use in turn, eg 0,1", show_default="none"),
     settings: Optional[List[str]] = opt(None, _SET, "--set"),
-    seed: int = opt(1, "Of the bootstrap"),
+    seed: int = opt(1, "Seed of the draws by which intervals are computed"),
     report_only: bool = flag("--report-only", "Train nothing: report what is there"),
 ) -> None:
     """Train and measure methods, backbones and label words on your data, and report
-    means and paired differences.
+    how much one is better than another.
 
-    A run that was stopped goes on where it was: call it again.
+    A run that was stopped goes on where it was if you call it again.
 
     \b
     Example:

@@ -27,7 +27,6 @@ from ._util import echo, load_docs
 PARTS = ("train", "dev", "test")
 DISTANT = "distant"
 SAMPLES = re.compile(r"(\d+|all)shot")
-_TO = f"Form of OUT; else its name tells: {', '.join(WRITERS)}"
 # What later steps of the project cannot see in the parts.
 NAMES_FILE, BACKBONE_FILE = "data.json", "backbone.json"
 
@@ -43,19 +42,23 @@ def convert_cli(
     to: Optional[str] = opt(
         None, f"Form of OUT, else by its name: {', '.join(WRITERS)}"
     ),
-    backbone: Optional[str] = opt(None, f"Note its content in OUT/{BACKBONE_FILE}"),
+    backbone: Optional[str] = opt(
+        None,
+        f"Note in OUT/{BACKBONE_FILE} which model it is, so that the project trains "
+        "anew if it changes",
+    ),
     overwrite: bool = OVERWRITE,
 ) -> None:
     """Convert annotated data to spaCy's .spacy format, or to another form.
 
-    Reads columns (.conll .iob .bio .tsv .txt; IO, BIO, BILUO and BIOES tags), JSON
+    It reads columns (.conll .iob .bio .tsv .txt; IO, BIO, BILUO and BIOES tags), JSON
     lines of words and tags or of a text and spans (.jsonl, Prodigy's too), what Label
-    Studio and Argilla export (.json), inline markup (.txt .md), .spacy, and what else
-    docs/data.md lists. What was understood is said in one line; what cannot be used is
-    counted and shown.
+    Studio and Argilla export (.json), inline markup (.txt .md) and .spacy. docs/data.md
+    lists more forms. One line says what was understood. What cannot be used is counted
+    and shown.
 
-    Of a folder, train.*, dev.*, test.*, distant.* (text that is annotated already) and
-    samples {K}shot/{split}.* are converted, as far as they are there.
+    If IN is a folder, its train.*, dev.*, test.*, distant.* (text that is annotated
+    already) and samples {K}shot/{split}.* are converted, as far as they are there.
 
     \b
     Example:

@@ -21,31 +21,36 @@ def crossval_cli(
     ctx: typer.Context,
     config_path: Path = CONFIG,
     data_path: Path = arg("DATA", "Annotated file that `convert` reads"),
-    folds: int = opt(5, "Parts, each held out once", min=2),
-    repeats: int = opt(1, "Divisions into folds; 3 are surer, and take longer", min=1),
-    seed: int = opt(1, "Of the first division", min=0),
+    folds: int = opt(5, "Number of parts, each of which is held out once", min=2),
+    repeats: int = opt(
+        1, "How often all is done, each time with other parts; 3 is surer", min=1
+    ),
+    seed: int = opt(1, "Seed of the first division into parts", min=0),
     out: Optional[Path] = opt(
         None,
-        "Report, .html, .md or .json; what finished trainings found is kept beside it",
+        "Report, .html, .md or .json; results of finished trainings are kept beside it",
         show_default=f"{DEFAULT_FOLDER}/DATA.html",
     ),
     curve: bool = opt(
-        False, "Train on 1/4, 1/2 and 3/4 of the examples too: would more help?"
+        False, "Train on 1/4, 1/2 and 3/4 of the examples, too, to see if more help"
     ),
     overwrite: bool = flag("--overwrite", "Replace a report of other settings"),
     format: str = FORMAT,
     code_path: Optional[Path] = opt(
-        None, "Python file with functions of the config", "--code", "-c"
+        None, "Python file with functions that the config names", "--code", "-c"
     ),
-    gpu_id: int = opt(-1, "-1: the CPU", "--gpu-id", "-g"),
+    gpu_id: int = opt(-1, "Number of the GPU; -1: the CPU", "--gpu-id", "-g"),
 ) -> None:
-    """Tell whether a training is usable, on data without a test part: F1 by
-    cross-validation with its interval, by class, the sentences that went wrong, and
-    with --curve whether more examples would help.
+    """Tell whether a training is usable, if you have no test part.
 
-    These are 5 trainings, in about 3 minutes for some hundred sentences on two cores;
-    --curve and --repeats take longer, and tell more. A run that was stopped goes on
-    where it was: call it again.
+    The sentences are divided into parts. Each part is held out once: the model learns
+    from the others, and is measured on this one (cross-validation). The report shows
+    F1 with its interval, in all and of each class, and the sentences that went wrong.
+    With --curve it also shows whether more examples would help.
+
+    For some hundred sentences, the 5 trainings take about 3 minutes on two cores. With
+    --curve and --repeats it takes longer. A run that was stopped goes on where it was
+    if you call it again.
 
     \b
     Example:

@@ -31,8 +31,9 @@ _DOCBIN = ".spacy"
 
 @command("debug", overrides=True)
 def debug_cli(ctx: typer.Context, config_path: Path = CONFIG) -> None:
-    """Show label words with their pieces, entities per class, and what is truncated
-    or misaligned, as a training with this config would see it.
+    """Show what a training with this config would see: label words with their pieces,
+    the number of entities of each class, and which entities are cut off or do not fit
+    the words of the tokenizer.
 
     \b
     Example:

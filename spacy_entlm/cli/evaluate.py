@@ -27,7 +27,10 @@ from ._util import check_outputs, echo, progress_bar, score_table
 @command("evaluate")
 def evaluate_cli(
     pipeline: Path = arg("PIPELINE", "Folder of a trained pipeline"),
-    data: Path = arg("DATA", "Annotated file, or folder with test.*, else no figures"),
+    data: Path = arg(
+        "DATA",
+        "Annotated file, or a folder with test.*; without it nothing is measured",
+    ),
     out: Optional[Path] = opt(None, "JSON file for the figures"),
     gpu_id: int = GPU_ID,
     format: str = FORMAT,
@@ -35,9 +38,9 @@ def evaluate_cli(
 ) -> None:
     """Measure precision, recall and F1 of entities.
 
-    Entities count as they are annotated; OUT also has what comes out where neighbouring
-    entities of one class are one ("io"), as the paper counts them. `report reliability`
-    draws how far confidences can be trusted, from OUT.
+    Entities count as they are annotated. The paper counts neighbouring entities of one
+    class as one: these figures are in OUT, too, as "io". `report reliability` reads OUT
+    and draws how far confidences can be trusted.
 
     \b
     Example:

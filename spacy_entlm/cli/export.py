@@ -13,13 +13,15 @@ from ._util import echo
 def export_cli(
     pipeline: str = arg("PIPELINE", "Folder or package of a trained pipeline"),
     out: Path = arg("OUT", "Folder for the new pipeline"),
-    format: str = opt("float32", "Of matrix products: float32, or int8 (faster)"),
+    format: str = opt(
+        "float32", "How the model computes: float32, or int8 (faster, but coarser)"
+    ),
     overwrite: bool = OVERWRITE,
 ) -> None:
     """Write a pipeline that predicts on ONNX Runtime, and needs no PyTorch.
 
-    It has the same labels, decoder and settings, and cannot be trained. In float32 it
-    finds the same entities; int8 changes some of them.
+    The new pipeline has the same labels, decoder and settings, and cannot be trained.
+    In float32 it finds the same entities. In int8 some of them differ.
 
     \b
     Example:

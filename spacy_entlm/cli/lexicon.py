@@ -23,11 +23,17 @@ from ._options import arg, command, entlm_cli, group, opt
 from ._util import check_outputs, echo, load_lexicon, progress_bar
 
 _N_EXAMPLES = 5
-_FORMS = ".jsonl, .tsv, .csv, .txt or entity-ruler patterns, packed (.xz .gz) or not"
+_FORMS = (
+    "List of names: .jsonl, .tsv, .csv, .txt or patterns of spaCy's entity ruler, "
+    "packed (.xz .gz) or not"
+)
 _OUT = "Lexicon to write: .jsonl, .jsonl.xz or .jsonl.gz"
-_PAGING = "slice: fast for millions, Wikidata's endpoint has it; offset: any endpoint"
-_USER_AGENT = "What to call yourself: Wikidata asks for an address to write to"
-_CACHE = "Folder of pages; delete it to fetch anew"
+_PAGING = (
+    "How answers are divided: slice, which is fast for millions and works with "
+    "Wikidata; offset, which works with any endpoint"
+)
+_USER_AGENT = "How you call yourself; Wikidata asks for an address to write to"
+_CACHE = "Folder of the answers that were fetched; delete it to fetch them anew"
 LEXICON = arg("LEXICON", _FORMS)
 OUT = arg("OUT", _OUT)
 
@@ -68,9 +74,10 @@ def show_cli(
     label: Optional[str] = opts.LABEL,
     lexicon_format: str = opts.LEXICON_FORMAT,
     examples: int = opt(_N_EXAMPLES, "Names of each label", min=0),
-    seed: int = opt(1, "Another one shows other names"),
+    seed: int = opt(1, "Seed of the draw: another one shows other names"),
 ) -> None:
-    """Show how many names a lexicon has of each label, examples, ambiguous names.
+    """Show how many names a lexicon has of each label, some examples, and the names
+    that have several labels.
 
     \b
     Example:
@@ -90,16 +97,19 @@ def show_cli(
 def mine_cli(
     text_path: Path = arg("TEXT", "Plain text, packed or not"),
     output_path: Path = OUT,
-    patterns: Path = opt(..., "JSON file of words of names, as below"),
-    lexicon: Optional[Path] = opt(None, "Names that are known"),
+    patterns: Path = opt(..., "JSON file that says what a name looks like, as below"),
+    lexicon: Optional[Path] = opt(
+        None, "Lexicon of names that are known, as given names"
+    ),
     lang: str = opts.LANG,
     overwrite: bool = opts.OVERWRITE,
 ) -> None:
     """Find names in plain text by the words that they begin or end with.
 
-    Capitalised words in a row are a name where the last one is a word such as
-    "University", the first ones are "Bank of", a title stands before them, or a given
-    name of the lexicon begins them. The weight of a name is the number of its places.
+    Capitalised words in a row are taken for a name in four cases: they end with a word
+    such as "University", begin with words such as "Bank of", follow a title, or begin
+    with a given name of the lexicon. The weight of a name is the number of places at
+    which it was found.
 
     \b
     Example:
@@ -127,24 +137,28 @@ def wikidata_cli(
     output_path: Path = OUT,
     config: Path = opt(..., "JSON file of labels and Wikidata classes"),
     language: Optional[List[str]] = opt(
-        None, "Of the names, repeatable", show_default=", ".join(wd.LANGUAGES)
+        None,
+        "Language of the names; may be given several times",
+        show_default=", ".join(wd.LANGUAGES),
     ),
-    limit: Optional[int] = opt(None, "Items of a class at most"),
-    min_sitelinks: int = opt(0, "Leave out items with pages in fewer wikis"),
-    page_size: int = opt(wd.PAGE_SIZE, "Items a query; halved when time runs out"),
+    limit: Optional[int] = opt(None, "Most items of a class that are fetched"),
+    min_sitelinks: int = opt(0, "Leave out items with pages in fewer wikis than this"),
+    page_size: int = opt(
+        wd.PAGE_SIZE, "Items of a query; halved if the query takes too long"
+    ),
     paging: str = opt(wd.SLICE, _PAGING),
     cache: Optional[Path] = opt(None, _CACHE, show_default="OUT.pages"),
     endpoint: str = opt(wd.ENDPOINT, "Address for SPARQL queries"),
     user_agent: str = opt(USER_AGENT, _USER_AGENT),
-    timeout: float = opt(wd.TIMEOUT_SECONDS, "Seconds until a whole answer is there"),
-    attempts: int = opt(wd.ATTEMPTS, "Tries of a query"),
+    timeout: float = opt(wd.TIMEOUT_SECONDS, "Most seconds to wait for an answer"),
+    attempts: int = opt(wd.ATTEMPTS, "How often a query is tried"),
     overwrite: bool = opts.OVERWRITE,
 ) -> None:
-    """Fetch the names and aliases of the instances of Wikidata classes.
+    """Fetch the names, and other names, of all items of some classes of Wikidata.
 
-    The number of wikis with a page about an item is the weight of its names. Pages
-    fetched are kept: a run that was stopped goes on where it was. The configuration
-    says which classes get which label, and whether their subclasses count too.
+    The config says which classes of Wikidata get which label, and whether their
+    subclasses count, too. The number of wikis with a page about an item is the weight
+    of its names. Answers are kept: a run that was stopped goes on where it was.
 
     \b
     Example:

@@ -44,14 +44,17 @@ def package_cli(
     out: Path = arg("OUT", "Folder for the wheels"),
     name: str = opt("entlm", "Name of the package"),
     version: str = opt("1.0.0", "Version of the package"),
-    metrics: Optional[Path] = opt(None, "Figures that `evaluate` wrote"),
-    train: Optional[Path] = opt(None, "The .spacy file of the training examples"),
+    metrics: Optional[Path] = opt(None, "File of figures that `evaluate` wrote"),
+    train: Optional[Path] = opt(
+        None, "The .spacy file of the training examples, which the README counts"
+    ),
     overwrite: bool = OVERWRITE,
 ) -> None:
     """Build a wheel of a pipeline, and one of spacy-entlm that it needs.
 
-    Its meta.json and README tell the figures of `evaluate`. Those of the training are
-    left out, since they may be measured on the training examples.
+    A wheel is a file that pip can install. Its meta.json and README tell the figures of
+    --metrics. Figures of the training itself are left out, since they may have been
+    measured on the training examples.
 
     \b
     Example:

@@ -10,11 +10,13 @@ from ._util import echo
 TEXT = arg(
     "TEXT...",
     'Text: .txt, .jsonl with a "text" a line, packed (.xz .gz) or not, .spacy; or a '
-    "data folder with unlabeled.*; several are one text",
+    "data folder with unlabeled.*; several files are read as one text",
 )
-OUT = arg("OUT", "Model folder")
-BACKBONE = opt(ENTLM_BASE, "Masked LM, a folder or a hub name")
-SEED = opt(0, "Of everything random")
+OUT = arg("OUT", "New folder for the model")
+BACKBONE = opt(
+    ENTLM_BASE, "Masked language model: a folder, or a name on the Hugging Face hub"
+)
+SEED = opt(0, "Seed of all random numbers")
 
 
 @command("pretrain")
@@ -22,31 +24,48 @@ def pretrain_cli(
     text: List[Path] = TEXT,
     out: Path = OUT,
     backbone: str = BACKBONE,
-    minutes: Optional[float] = opt(None, "End after this time"),
-    steps: Optional[int] = opt(None, "End then; 0: only measure"),
-    epochs: Optional[float] = opt(None, "Passes, else one"),
-    batch_size: int = opt(32, "Sequences of an update"),
-    length: Optional[int] = opt(None, "Pieces a sequence, or 128"),
+    minutes: Optional[float] = opt(None, "End after so many minutes"),
+    steps: Optional[int] = opt(
+        None, "End after so many updates; 0: only measure the backbone"
+    ),
+    epochs: Optional[float] = opt(
+        None, "End after so many passes over the text; one if no end is given"
+    ),
+    batch_size: int = opt(32, "Stretches of text in each update"),
+    length: Optional[int] = opt(
+        None, "Word pieces of such a stretch", show_default="128"
+    ),
     learn_rate: Optional[float] = opt(
-        None, "The highest", show_default="by width: 1e-4 at 768, 3e-4 at 384"
+        None,
+        "Highest learning rate",
+        show_default="by width: 1e-4 at 768, 3e-4 at 384",
     ),
-    mask_share: float = opt(0.15, "Share of pieces that is masked"),
-    add_vocab: int = opt(0, "Frequent words of three or more pieces to make pieces of"),
+    mask_share: float = opt(0.15, "Share of the pieces that are hidden"),
+    add_vocab: int = opt(
+        0, "So many frequent words of three or more pieces get a piece of their own"
+    ),
     lexicon: Optional[List[Path]] = opt(
-        None, "Names whose words are added first; repeatable", metavar="FILE"
+        None,
+        "List of names whose words get a piece first; may be given several times",
+        metavar="FILE",
     ),
-    held_out: float = opt(0.01, "Share of lines to measure on"),
+    held_out: float = opt(0.01, "Share of the lines that is kept for measuring"),
     seed: int = SEED,
-    precision: str = opt("float32", "Or bfloat16, on some processors much faster"),
-    device: str = opt("auto", "auto, cpu or a GPU as cuda:0"),
-    half: bool = flag("--half", "Store half precision"),
+    precision: str = opt(
+        "float32", "float32, or bfloat16, which is much faster on some processors"
+    ),
+    device: str = opt("auto", "auto, cpu, or a GPU such as cuda:0"),
+    half: bool = flag("--half", "Save the weights in half precision"),
     few_shot_learn_rate: Optional[float] = opt(
-        None, "For few-shot training with it", show_default="the backbone's"
+        None,
+        "Learning rate that later trainings on examples take with this model",
+        show_default="the backbone's",
     ),
     resume: bool = flag("--resume", "Go on with an unfinished run, if there is one"),
     overwrite: bool = flag("--overwrite", "Replace OUT and an unfinished run"),
 ) -> None:
-    """Pre-train a masked LM further on plain text.
+    """Let a masked language model read plain text of your field: it guesses hidden
+    words of it. The result is a backbone for later trainings.
 
     \b
     Example:

@@ -35,19 +35,25 @@ def rank_cli(
     texts: Path = arg("TEXTS", _TEXTS),
     out: Path = arg("OUT", "JSON lines (.jsonl); for Label Studio and Argilla .json"),
     n: int = opt(25, "Texts to write", min=1),
-    annotated: Optional[Path] = opt(None, "What is annotated already, in any form"),
-    tool: str = opt(PRODIGY, f"That reads OUT: {', '.join(TOOLS)}", "--for"),
-    max_texts: int = opt(MAX_TEXTS, "Of more texts as many are drawn", min=1),
-    seed: int = opt(0, "The same seed, the same order", min=0),
+    annotated: Optional[Path] = opt(
+        None, "File of what is annotated already, in any form"
+    ),
+    tool: str = opt(PRODIGY, f"Tool that is to read OUT: {', '.join(TOOLS)}", "--for"),
+    max_texts: int = opt(
+        MAX_TEXTS, "If there are more texts, so many are drawn by chance", min=1
+    ),
+    seed: int = opt(0, "Seed: the same one gives the same order", min=0),
     gpu_id: int = GPU_ID,
     overwrite: bool = OVERWRITE,
 ) -> None:
-    """Write the texts from whose annotation the pipeline would learn most.
+    """Write the texts that you should annotate next, since the pipeline would learn
+    most from them.
 
-    These are texts where it is unsure, with classes that have few examples, and like
-    many others, but not like each other. With each are written its words, the entities
-    that the pipeline finds with their confidence, in "meta" why it was chosen, and what
-    else TEXTS says of it: ids and other keys, or the number of its line.
+    The pipeline is unsure in these texts, or they have classes with few examples. They
+    are like many other texts, but not like each other. Each is written with its words
+    and the entities that the pipeline finds, with their confidences. "meta" says why
+    the text was chosen. Ids and other keys of TEXTS are kept. If TEXTS are lines, the
+    number of the line is written.
 
     \b
     Example:

@@ -20,13 +20,18 @@ report_cli = group("report", _HELP, entlm_cli)
 def label_words_cli(
     output_path: Path = arg("OUT.html", "Page to write"),
     words_path: Path = opt(..., _WORDS, "--words"),
-    backbone: str = opt(ENTLM_BASE, f"Masked LM: a folder, a hub name or {ENTLM_BASE}"),
+    backbone: str = opt(
+        ENTLM_BASE, "Masked language model: a folder, or a name on the Hugging Face hub"
+    ),
     report_file: Optional[Path] = opt(
-        None, "What `search` wrote; beside the words it need not be named", "--report"
+        None,
+        "Report that `search` wrote; if it lies beside the words it is found",
+        "--report",
     ),
     overwrite: bool = flag("--overwrite", "Replace a page that is there"),
 ) -> None:
-    """Show label words with the counts behind them, and where their rows lie.
+    """Show how often label words occur in their classes, and which words of the
+    vocabulary are nearest to each class.
 
     \b
     Example:
@@ -84,7 +89,7 @@ def reliability_cli(
     output_path: Path = arg("OUT.html", "Page to write"),
     overwrite: bool = flag("--overwrite", "Replace a page that is there"),
 ) -> None:
-    """Show how far a pipeline's confidences can be trusted: a reliability diagram.
+    """Draw how far a pipeline's confidences can be trusted (a reliability diagram).
 
     \b
     Example:

@@ -21,26 +21,32 @@ from ._util import echo, load_docs
 
 # Value of --shots for every example.
 ALL = "all"
-_SEED_HELP = "The same seed gives the same sample; a given {K}shot/{seed}.* is taken"
+_SEED_HELP = (
+    "The same seed gives the same sample; if TRAIN is a folder with a sample "
+    "{K}shot/{seed}.*, this is taken"
+)
 
 
 @command("sample")
 def sample_cli(
     train_path: Path = arg("TRAIN", "File that `convert` reads, or folder it wrote"),
     output_path: Path = opts.OUT,
-    shots: str = opt("5", f"Entities of every class, or {ALL}"),
+    shots: str = opt("5", f"K, the entities of every class, or {ALL}"),
     seed: int = opt(1, _SEED_HELP),
-    at_least: bool = flag("--at-least", "Take K, or a few more if need be"),
-    keep_negatives: bool = flag("--keep-negatives", "Also take those without entities"),
-    min_words: int = opt(0, "Leave out sentences of fewer words"),
+    at_least: bool = flag("--at-least", "Take K entities, or a few more if need be"),
+    keep_negatives: bool = flag(
+        "--keep-negatives", "Also take sentences without entities"
+    ),
+    min_words: int = opt(0, "Leave out sentences of fewer words than this"),
     lang: str = opts.LANG,
     format: str = opts.FORMAT,
     overwrite: bool = opts.OVERWRITE,
 ) -> None:
     """Draw sentences that hold exactly K entities of every class.
 
-    Of a folder, train.spacy (the sample) and dev.spacy (the dev part, or else the
-    sample) are written. If there is no exact sample, at least K entities are drawn.
+    If TRAIN is a folder, OUT becomes a folder, too. It gets train.spacy (the sample)
+    and dev.spacy (the dev part, or the sample if there is none). If there is no exact
+    sample, at least K entities are drawn.
 
     \b
     Example:

@@ -42,8 +42,12 @@ PROTOTYPE = "prototype"
 ROWS_SUFFIX = ".rows.safetensors"
 # Words of several pieces that a line about a class shows.
 MAX_SHOWN = 5
-_METHOD_HELP = f"What ranks words: {', '.join(search.METHODS)}; or {PROTOTYPE}"
-_THRESHOLD_HELP = "Least share of a word's occurrences in its class"
+_METHOD_HELP = (
+    f"How words are chosen (see above): {', '.join(search.METHODS)}, {PROTOTYPE}"
+)
+_THRESHOLD_HELP = (
+    "Leave out words of whose occurrences a smaller share than this is in their class"
+)
 _batches = partial(progress_bar, unit="batch")
 
 
@@ -51,15 +55,23 @@ _batches = partial(progress_bar, unit="batch")
 def search_cli(
     annotated_path: Path = arg("ANNOTATED", "Annotated file that `convert` reads"),
     output_path: Path = arg("OUT.json", "Label words to write"),
-    data: Optional[Path] = opt(None, f"Folder that may hold {LABEL_WORDS_FILE}"),
-    backbone: str = opt(ENTLM_BASE, 'Masked LM, a folder or a hub name; "" for none'),
+    data: Optional[Path] = opt(
+        None, f"Data folder: if it has {LABEL_WORDS_FILE}, its words are taken"
+    ),
+    backbone: str = opt(
+        ENTLM_BASE,
+        "Masked language model: a folder, or a name on the Hugging Face hub; "
+        '"" for none',
+    ),
     method: str = opt(search.DATA_LM, _METHOD_HELP),
-    top_k: int = opt(search.TOP_K, "Most words of a class"),
+    top_k: int = opt(search.TOP_K, "Most words that a class gets"),
     threshold: float = opt(search.CONFLICT_THRESHOLD, _THRESHOLD_HELP),
     smoothing: bool = opt(
-        True, "A word in one of the two counts only counts as 1 in the other"
+        True, "With data-lm, a count of 0 is taken as 1, so that the product is not 0"
     ),
-    lm_top_k: int = opt(search.LM_TOP_K, "Predictions that count at each word"),
+    lm_top_k: int = opt(
+        search.LM_TOP_K, "How many guesses of the model count at each word"
+    ),
     gpu_id: int = GPU_ID,
     engine: str = ENGINE,
     workers: Optional[int] = WORKERS,
@@ -69,16 +81,19 @@ def search_cli(
     format: str = FORMAT,
     overwrite: bool = OVERWRITE,
 ) -> None:
-    """Choose label words for the classes of a text that a lexicon annotated.
+    """Choose label words, which stand for the classes, from annotated text.
 
-    They are those in the data folder's label_words.json, if there is one; else words
-    that the text has in a class (data) and that a masked LM predicts there (lm), ranked
-    by the product (data-lm). Words are counted as the backbone reads them; those of a
-    single piece come first. A backbone that makes rows from names of classes needs
-    them only where a training asks for them (`start`).
+    --method says which words a class gets: those that are marked with it most often
+    (data), those that the language model guesses most often at its words (lm), or those
+    with the largest product of both counts (data-lm). prototype finds words as data
+    does, and makes the rows of the classes from the model's features at these words.
+    Words that are a single piece for the model come first.
+
+    A backbone that reads the names of classes, as entlm-base does, needs label words
+    only if a training asks for them (the setting `start`).
 
     OUT.report.json tells how words were found. OUT.rows.safetensors holds the rows of
-    the method prototype (words by data, rows from features at the words), else none.
+    the method prototype.
 
     \b
     Example:

@@ -10,30 +10,40 @@ THREADS = "OMP_NUM_THREADS"
 # Each is a process with a copy of the pipeline.
 MAX_READERS = 4
 READERS = (
-    "Processes with a copy of the pipeline, each reads a batch at a time; else one for "
-    "each core, at most 4, or one on a GPU"
+    "Processes that read texts, each with a copy of the pipeline; if not given, one "
+    "for each core, but at most 4, and one on a GPU"
 )
 
 
 @command("serve")
 def serve_cli(
     pipeline: str = arg("PIPELINE", "Folder or package of a pipeline"),
-    host: str = opt("127.0.0.1", "Address to listen on; other machines need another"),
-    port: int = opt(8901, "0: any that is free", min=0, max=65535),
-    max_bytes: int = opt(1 << 20, "Of a request", min=1),
-    max_texts: int = opt(256, "Of a request", min=1),
-    max_chars: int = opt(100_000, "Of a text", min=1),
-    timeout: float = opt(30.0, "Seconds until an answer", min=0.001),
-    queue: int = opt(1024, "Texts that may wait; then 429", min=1),
-    batch_size: int = opt(128, "Texts read together", min=1),
-    wait: float = opt(5.0, "Milliseconds to wait for others of a batch", min=0, max=5),
+    host: str = opt(
+        "127.0.0.1",
+        "Address to listen on; 127.0.0.1: only this machine can ask; 0.0.0.0: others, "
+        "too",
+    ),
+    port: int = opt(8901, "Port to listen on; 0: any that is free", min=0, max=65535),
+    max_bytes: int = opt(1 << 20, "Most bytes of a request", min=1),
+    max_texts: int = opt(256, "Most texts of a request", min=1),
+    max_chars: int = opt(100_000, "Most characters of a text", min=1),
+    timeout: float = opt(30.0, "Most seconds until an answer", min=0.001),
+    queue: int = opt(
+        1024, "Most texts that wait; further requests get the status 429", min=1
+    ),
+    batch_size: int = opt(128, "Texts that are read together", min=1),
+    wait: float = opt(
+        5.0, "Milliseconds to wait for more texts to read together", min=0, max=5
+    ),
     readers: Optional[int] = opt(None, READERS, min=1),
     gpu_id: int = GPU_ID,
 ) -> None:
-    """Answer POST /entities {"texts": ["..."]} with entities and their scores.
+    """Serve a pipeline over HTTP: the answer to POST /entities {"texts": ["..."]} is
+    a list of entities of each text, with their confidences.
 
-    GET /health and /metrics tell how it is. SIGHUP or POST /reload loads the pipeline
-    again; SIGTERM ends, after the last answer. Neither loses a request.
+    GET /health says whether the server is well, and GET /metrics gives figures for
+    Prometheus. POST /reload, or the signal SIGHUP, loads the pipeline anew. SIGTERM
+    ends the server after the last answer. Neither loses a request.
 
     \b
     Example:

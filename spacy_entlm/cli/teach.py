@@ -17,30 +17,39 @@ def teach_cli(
         'Marked lines, packed (.xz .gz) or not: {"text", "spans": [{"start", "end", '
         '"kinds": ["city", "place"]}]}, and "labels" where these are fixed',
     ),
-    out: Path = arg("OUT", "Model folder"),
-    backbone: str = opt(ENTLM_BASE, "Masked LM, a folder or a hub name"),
+    out: Path = arg("OUT", "New folder for the model"),
+    backbone: str = opt(
+        ENTLM_BASE, "Masked language model: a folder, or a name on the Hugging Face hub"
+    ),
     text: Optional[List[Path]] = opt(
-        None, "Plain text to learn beside; repeatable", metavar="FILE"
+        None,
+        "Plain text to read in between; may be given several times",
+        metavar="FILE",
     ),
     label_sets: Optional[Path] = opt(None, "Labels that people use together (.json)"),
     types: Optional[Path] = opt(None, "Types of kinds, for --label-sets (.tsv)"),
-    wordings: Optional[Path] = opt(None, "What kinds are called otherwise (.tsv)"),
-    minutes: Optional[float] = opt(None, "End after this time"),
+    wordings: Optional[Path] = opt(None, "Other words for kinds (.tsv)"),
+    minutes: Optional[float] = opt(None, "End after so many minutes"),
     steps: Optional[int] = opt(None, "End after so many updates"),
-    lines_per_step: int = opt(32, "Marked lines of an update"),
-    texts_per_step: int = opt(8, "Sequences of plain text of an update"),
-    learn_rate: float = opt(2e-4, "The highest"),
-    dropout: float = opt(0.1, "Share of features that is left out"),
-    held_out: float = opt(0.0125, "Share of lines to measure on"),
-    half: bool = opt(True, "Make half of the layers a model by itself, too"),
-    seed: int = opt(0, "Of everything random"),
-    precision: str = opt("float32", "Or bfloat16, on some processors much faster"),
-    device: str = opt("auto", "auto, cpu or a GPU as cuda:0"),
-    workers: int = opt(0, "Processes that prepare lines"),
+    lines_per_step: int = opt(32, "Marked lines in each update"),
+    texts_per_step: int = opt(8, "Stretches of plain text in each update"),
+    learn_rate: float = opt(2e-4, "Highest learning rate"),
+    dropout: float = opt(0.1, "Share of features that is left out by chance"),
+    held_out: float = opt(0.0125, "Share of the lines that is kept for measuring"),
+    half: bool = opt(
+        True, "Teach the first half of the layers to be a model by itself, too"
+    ),
+    seed: int = opt(0, "Seed of all random numbers"),
+    precision: str = opt(
+        "float32", "float32, or bfloat16, which is much faster on some processors"
+    ),
+    device: str = opt("auto", "auto, cpu, or a GPU such as cuda:0"),
+    workers: int = opt(0, "Processes that prepare lines; a GPU needs some"),
     resume: bool = flag("--resume", "Go on with an unfinished run, if there is one"),
     overwrite: bool = flag("--overwrite", "Replace OUT and an unfinished run"),
 ) -> None:
-    """Teach a masked LM kinds of names, so that a class can start from its name.
+    """Teach a masked language model kinds of names, so that a class can begin from its
+    name alone. docs/teaching.md says what a file of lines looks like.
 
     \b
     Example:
