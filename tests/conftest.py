@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from importlib.util import find_spec
+from unittest import mock
 
 # Before transformers is imported: a test that asks the hub is a bug.
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -24,6 +25,8 @@ from tokenizers import decoders as token_decoders
 from tokenizers import processors as token_processors
 
 import spacy_entlm
+from spacy_entlm.backbones import compact
+from spacy_entlm.backbones.loading import load_masked_lm
 from spacy_entlm.backbones.name_map import NameMap
 from spacy_entlm.label_words.names import read_name
 
@@ -290,6 +293,46 @@ def naming(bert, tmp_path_factory):
     torch.manual_seed(2)
     NameMap(SIZES["hidden_size"]).save(folder)
     return folder
+
+
+def in_4_bits(weight):
+    """The nearest values of 4 bits in blocks of 32 with a scale of float16."""
+    blocks = weight.reshape(-1, 32)
+    extreme = blocks.gather(1, blocks.abs().argmax(1, keepdim=True))
+    scale = (extreme / -8).half().float()
+    steps = (blocks / scale).nan_to_num(0.0).round().clamp(-8, 7)
+    return (steps * scale).reshape(weight.shape)
+
+
+@pytest.fixture(scope="session")
+def packed_folder_of(backbone_folder, tmp_path_factory):
+    """Gives the compact folder of a tiny backbone by its family, with word embeddings
+    of 4 bits, if its rows are long enough, and a map from names; each is made once."""
+    made = {}
+
+    def folder(family):
+        if family not in made:
+            made[family] = tmp_path_factory.mktemp(f"packed-{family}")
+            masked_lm = load_masked_lm(backbone_folder(family))
+            weight = masked_lm.decoder.weight
+            if not weight.shape[1] % 32:
+                weight.data = in_4_bits(weight.data)
+                masked_lm.body.get_input_embeddings().weight.data = weight.data
+            if masked_lm.decoder.bias is not None:
+                masked_lm.decoder.bias.data.normal_()
+            with mock.patch.object(compact, "MIN_VALUES", 1):
+                masked_lm.save(made[family], compact=True)
+            torch.manual_seed(2)
+            NameMap(masked_lm.width).save(made[family])
+        return made[family]
+
+    return folder
+
+
+@pytest.fixture(scope="session")
+def packed_bert(packed_folder_of):
+    """That of an uncased WordPiece BERT."""
+    return packed_folder_of("bert")
 
 
 def blank_nlp(folder, *, lang="xx", name="entlm_ner", model=None, **config):

@@ -29,38 +29,59 @@ Array = numpy.ndarray
 
 
 def save_compact(path: Path, arrays: Mapping[str, Array]) -> None:
-    """Write arrays, float32, to a file."""
+    """Write arrays to a file: float32, or what `pack_q4` gave for them."""
     stored: Dict[str, Array] = {}
     # What is too large for float16 is no error: another form is taken.
     with numpy.errstate(over="ignore", invalid="ignore"):
         for name, array in arrays.items():
+            if array.dtype == "uint8":
+                stored[name + Q4] = array
+                continue
             exact = numpy.asarray(array, dtype="float32", order="C")
             stored.update(_stored(name, exact))
     save_arrays(path, stored)
 
 
-def load_compact(path: Path) -> Dict[str, Array]:
+def load_compact(path: Path, *, packed: Optional[str] = None) -> Dict[str, Array]:
     """Read what `save_compact` wrote, as float32.
+
+    packed (Optional[str]): An array that stays as `pack_q4` gave it, uint8, if it is
+        stored so.
     RAISES (DataError): If the file is missing, broken, or holds something else, NaN or
-        infinite numbers."""
+        infinite numbers.
+    """
     stored = load_arrays(path)
+    scales = {
+        name: stored.pop(name)
+        for name in [*stored]
+        if name.endswith(SCALE) and name.removesuffix(SCALE) in stored
+    }
     found: Dict[str, Array] = {}
-    try:
-        with numpy.errstate(over="ignore", invalid="ignore"):
-            for name, array in stored.items():
-                if name.endswith(Q4):
-                    found[name.removesuffix(Q4)] = unpack_q4(array)
-                elif array.dtype == "int8":
-                    found[name] = _unpack_rows(array, stored[name + SCALE])
-                elif not name.endswith(SCALE) or name.removesuffix(SCALE) not in stored:
-                    found[name] = array.astype("float32", copy=False)
-    except (KeyError, ValueError) as error:
-        raise DataError(f"holds no compact weights ({error})", path=path) from error
-    for name, array in found.items():
-        if not numpy.isfinite(array).all():
+    for key in [*stored]:
+        # Nothing is held in both forms for longer than it takes.
+        array, name = stored.pop(key), key.removesuffix(Q4)
+        try:
+            with numpy.errstate(over="ignore", invalid="ignore"):
+                if key.endswith(Q4) and name == packed:
+                    found[name], numbers = array, scales_q4(array)
+                else:
+                    numbers = found[name] = _unpacked(key, array, scales)
+        except (KeyError, ValueError) as error:
+            raise DataError(f"holds no compact weights ({error})", path=path) from error
+        if not numpy.isfinite(numbers).all():
             problem = f"holds NaN or infinite numbers ({name:.100})"
             raise DataError(problem, path=path)
     return found
+
+
+def _unpacked(key: str, array: Array, scales: Mapping[str, Array]) -> Array:
+    """float32, of an array of a file.
+    RAISES (KeyError, ValueError): If it is none that `save_compact` wrote."""
+    if key.endswith(Q4):
+        return unpack_q4(array)
+    if array.dtype == "int8":
+        return _unpack_rows(array, scales[key + SCALE])
+    return array.astype("float32", copy=False)
 
 
 def _stored(name: str, array: Array) -> Dict[str, Array]:
@@ -108,7 +129,8 @@ def pack_q4(array: Array) -> Optional[Array]:
         # The value that is farthest from zero is stored as -8.
         farthest = numpy.abs(blocks).argmax(axis=1)[:, None]
         extreme = numpy.take_along_axis(blocks, farthest, axis=1)
-        scale = (extreme / -8).astype("float16")
+        # The scale of zeros is 0, and never -0: what is saved again stays the same.
+        scale = (extreme / -8 + 0).astype("float16")
         exact = scale.astype("float32")
         by = numpy.where(exact == 0, 1, exact)
         values = numpy.clip(numpy.rint(blocks / by), -8, 7)
@@ -123,13 +145,20 @@ def pack_q4(array: Array) -> Optional[Array]:
 def unpack_q4(packed: Array) -> Array:
     """Undo `pack_q4`. packed: uint8 (n, width / 32 * 18). RETURNS: float32 (n, width).
     RAISES (ValueError): If these are no such values."""
-    if packed.dtype != "uint8" or packed.ndim != 2 or packed.shape[1] % BLOCK_BYTES:
-        raise ValueError("these are no values of 4 bits")
-    blocks = packed.reshape(-1, BLOCK_BYTES)
-    scale = numpy.ascontiguousarray(blocks[:, :2]).view("float16").astype("float32")
-    values = numpy.empty((len(blocks), BLOCK), dtype="float32")
-    values[:, : BLOCK // 2] = blocks[:, 2:] & 15
-    values[:, BLOCK // 2 :] = blocks[:, 2:] >> 4
+    scale = scales_q4(packed).astype("float32")
+    halves = packed.reshape(-1, BLOCK_BYTES)[:, 2:]
+    values = numpy.empty((len(halves), BLOCK), dtype="float32")
+    values[:, : BLOCK // 2] = halves & 15
+    values[:, BLOCK // 2 :] = halves >> 4
     values -= 8
     values *= scale
     return values.reshape(len(packed), -1)
+
+
+def scales_q4(packed: Array) -> Array:
+    """float16 (n * width / 32, 1), of what `pack_q4` gave; all values are finite if
+    they are. RAISES (ValueError): If these are no such values."""
+    if packed.dtype != "uint8" or packed.ndim != 2 or packed.shape[1] % BLOCK_BYTES:
+        raise ValueError("these are no values of 4 bits")
+    blocks = packed.reshape(-1, BLOCK_BYTES)
+    return numpy.ascontiguousarray(blocks[:, :2]).view("float16")

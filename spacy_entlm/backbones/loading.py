@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterator, Optional, Tuple, Union
 
 import torch
+from torch import Tensor
 
 from .checks import check_config, check_size, check_weight_files, first_line
 from .compact import COMPACT_FILE, load_compact
 from .errors import BackboneError
 from .masked_lm import MaskedLM
 from .names import CONFIG_FILE, resolve_backbone
+from .packed import PackedRows, tied_embeddings
 
 
 def load_masked_lm(
@@ -22,6 +24,7 @@ def load_masked_lm(
     tokenizer_config: Optional[Dict[str, Any]] = None,
     layers: Optional[int] = None,
     strict: bool = False,
+    packed: bool = False,
 ) -> MaskedLM:
     """Load a masked LM with its head, in float32, and its fast tokenizer.
 
@@ -32,6 +35,9 @@ def load_masked_lm(
     layers (Optional[int]): How many of its layers are used, the first ones; None: all.
     strict (bool): Whether weights that the model does not want are an error, as they
         are in a folder that we saved. Weights that are missing always are.
+    packed (bool): Whether word embeddings stay in 4 bits in memory, if they are stored
+        so and are the output matrix, too: they take a seventh, and cannot learn before
+        `MaskedLM.unpack`. If not, they are as in any model of transformers.
     RAISES (BackboneError): If there is no such model, it is no masked LM, its
         weights are not safetensors, not complete or no finite numbers, or its tokenizer
         is a slow one.
@@ -43,12 +49,15 @@ def load_masked_lm(
             f"{source} is no model folder: it has no {CONFIG_FILE}. Expected are "
             f"{CONFIG_FILE}, model.safetensors and tokenizer.json"
         )
-    settings = (source, transformer_config or {}, tokenizer_config or {}, layers)
+    replaced = (transformer_config or {}, tokenizer_config or {})
+    load = partial(_from_pretrained, source, *replaced, layers, packed)
     try:
-        lm, tokenizer, info = _hub_last(source, partial(_from_pretrained, *settings))
+        lm, tokenizer, info = _hub_last(source, load)
         _check_complete(source, info, strict and layers is None)
         prepare_tokenizer(tokenizer, source)
-        masked_lm = MaskedLM(lm, tokenizer, check=not strict)
+        # Only `MaskedLM.save` writes compact weights.
+        is_ours = strict or (Path(source) / COMPACT_FILE).is_file()
+        masked_lm = MaskedLM(lm, tokenizer, check=not is_ours)
         masked_lm.check_numbers()
     except BackboneError:
         raise
@@ -62,6 +71,7 @@ def _from_pretrained(
     transformer_config: Dict[str, Any],
     tokenizer_config: Dict[str, Any],
     layers: Optional[int],
+    packed: bool,
     local: bool,
 ) -> Tuple[Any, Any, Dict[str, Any]]:
     """The model, its tokenizer, and which weights were missing or not wanted."""
@@ -88,12 +98,14 @@ def _from_pretrained(
     load: Any = AutoModelForMaskedLM
     name: Optional[str] = source
     weights: Dict[str, Any] = {"use_safetensors": True}
+    rows: Optional[Tensor] = None
     if (folder / COMPACT_FILE).is_file():
         with torch.device("meta"):
-            load = type(AutoModelForMaskedLM.from_config(config, **trust))
-        arrays = load_compact(folder / COMPACT_FILE)
-        tensors = {key: torch.from_numpy(array) for key, array in arrays.items()}
-        name, weights = None, {"state_dict": tensors}
+            empty = AutoModelForMaskedLM.from_config(config, **trust)
+        tensors, rows = _compact_tensors(
+            folder, tied_embeddings(empty) if packed else None
+        )
+        load, name, weights = type(empty), None, {"state_dict": tensors}
     lm, info = load.from_pretrained(
         name,
         **common,
@@ -102,7 +114,25 @@ def _from_pretrained(
         output_loading_info=True,
         **weights,
     )
+    if rows is not None:
+        padding_idx = lm.get_input_embeddings().padding_idx
+        lm.set_input_embeddings(PackedRows(rows, padding_idx))
     return lm, tokenizer, info
+
+
+def _compact_tensors(
+    folder: Path, packed: Optional[str]
+) -> Tuple[Dict[str, Tensor], Optional[Tensor]]:
+    """Compact weights, and apart from them those that stay packed, if they are.
+    packed (Optional[str]): The name of these, which has memory among the others that
+        nobody writes to, so that it takes none."""
+    arrays = load_compact(folder / COMPACT_FILE, packed=packed)
+    tensors = {key: torch.from_numpy(array) for key, array in arrays.items()}
+    if packed not in tensors or tensors[packed].dtype != torch.uint8:
+        return tensors, None
+    rows = tensors[packed]
+    tensors[packed] = torch.empty(PackedRows(rows).shape)
+    return tensors, rows
 
 
 def _use_layers(config: Any, layers: int) -> None:

@@ -12,6 +12,7 @@ from safetensors import SafetensorError
 from .compact import COMPACT_FILE, save_compact
 from .errors import BackboneError
 from .names import CONFIG_FILE
+from .packed import PackedDecoder, PackedRows, path_of
 
 # A tokenizer without a limit of its own reports a number beyond any real one.
 NO_LIMIT = 10**9
@@ -23,10 +24,16 @@ HEAD_TOLERANCE = 1e-3
 
 class MaskedLM(torch.nn.Module):
     """A masked LM, cut in two: `body` gives the features that enter the matrix of
-    output embeddings, `decoder` is that matrix (and its bias)."""
+    output embeddings, `decoder` is that matrix (and its bias).
+
+    `decoder.weight` is a parameter, or `PackedRows`, which learn only after `unpack`.
+    """
+
+    decoder: Any
 
     def __init__(self, lm: Any, tokenizer: Any, *, check: bool = True):
-        """lm (PreTrainedModel): A model of AutoModelForMaskedLM.
+        """lm (PreTrainedModel): A model of AutoModelForMaskedLM. If its input
+            embeddings are `PackedRows`, they take the place of its output matrix, too.
         tokenizer (PreTrainedTokenizerFast): Its tokenizer.
         check (bool): Whether to try its head; that of a saved MaskedLM was tried.
         RAISES (BackboneError): If the head does not have the expected shape.
@@ -36,6 +43,9 @@ class MaskedLM(torch.nn.Module):
         self.body = lm
         self.tokenizer = tokenizer
         self._decoder_path, self.decoder = _find_decoder(lm)
+        rows = lm.get_input_embeddings()
+        if isinstance(rows, PackedRows):
+            self.decoder = PackedDecoder(rows, self.decoder.bias)
         n_rows = self.decoder.weight.shape[0]
         # Their number would not tell: ids may have gaps.
         ids = tokenizer.backend_tokenizer.get_vocab(with_added_tokens=True).values()
@@ -74,6 +84,18 @@ class MaskedLM(torch.nn.Module):
         return encoder(input_ids, attention_mask=attention_mask).last_hidden_state
 
     @property
+    def is_packed(self) -> bool:
+        """Whether word embeddings and output matrix are `PackedRows`."""
+        return isinstance(self.decoder, PackedDecoder)
+
+    def unpack(self) -> None:
+        """Let a packed vocabulary be ordinary parameters from now on, which can learn,
+        but do not yet."""
+        if self.is_packed:
+            embeddings, self.decoder = self.decoder.unpacked()
+            self.body.set_input_embeddings(embeddings)
+
+    @property
     def width(self) -> int:
         """Width of the features."""
         return self.decoder.weight.shape[1]
@@ -107,7 +129,9 @@ class MaskedLM(torch.nn.Module):
         """RAISES (ValueError): If a weight, or a feature of a text, is NaN or
         infinite: nothing would be found, without an error."""
         for name, tensor in self.named_parameters():
-            if not torch.isfinite(tensor).all():
+            # Of these two alone: else there would be copies of the largest matrix.
+            ends = torch.stack(tensor.detach().aminmax()) if tensor.numel() else tensor
+            if not torch.isfinite(ends).all():
                 raise ValueError(
                     f"the weights {name:.100} hold NaN or infinite numbers"
                 )
@@ -127,11 +151,10 @@ class MaskedLM(torch.nn.Module):
             (compact.safetensors); if not, in the form that AutoModelForMaskedLM reads.
         RAISES (OSError): If the folder cannot be written, or the disk is full.
         """
-        decoder = self.decoder.state_dict(prefix=f"{self._decoder_path}.")
-        whole = {**self.body.state_dict(), **decoder}
+        whole = self._weights(packed=compact)
         if compact:
             self.body.config.save_pretrained(folder)
-            arrays = {k: x.float().cpu().numpy() for k, x in _each_once(whole).items()}
+            arrays = {k: _array(tensor) for k, tensor in _each_once(whole).items()}
             save_compact(folder / COMPACT_FILE, arrays)
         else:
             with _os_errors(folder, SafetensorError):
@@ -147,6 +170,19 @@ class MaskedLM(torch.nn.Module):
         # a package that is installed for everybody.
         for path in folder.glob("*.safetensors"):
             shutil.copymode(folder / CONFIG_FILE, path)
+
+    def _weights(self, *, packed: bool) -> Dict[str, torch.Tensor]:
+        """Weights by the names that they have in transformers. packed (bool): Whether
+        packed rows stay so, uint8."""
+        body, at = self.body.state_dict(), self._decoder_path
+        decoder = self.decoder.state_dict(prefix=f"{at}.")
+        rows = self.decoder.weight
+        if isinstance(rows, PackedRows):
+            weight = rows.packed if packed else rows.unpacked()
+            path = path_of(self.body, rows)
+            del body[f"{path}.packed"], decoder[f"{at}.weight.packed"]
+            body[f"{path}.weight"] = decoder[f"{at}.weight"] = weight
+        return {**body, **decoder}
 
     def _place_decoder(self, module: torch.nn.Module) -> None:
         parent, _, name = self._decoder_path.rpartition(".")
@@ -190,6 +226,12 @@ def _each_once(tensors: Dict[str, torch.Tensor]) -> Dict[str, torch.Tensor]:
     return {name: tensors[name] for name in first.values()}
 
 
+def _array(tensor: torch.Tensor) -> Any:
+    """float32, but for packed rows."""
+    numbers = tensor if tensor.dtype == torch.uint8 else tensor.float()
+    return numbers.cpu().numpy()
+
+
 def _find_decoder(lm: Any) -> Tuple[str, torch.nn.Linear]:
     decoder = lm.get_output_embeddings()
     if not isinstance(decoder, torch.nn.Linear):
@@ -197,12 +239,12 @@ def _find_decoder(lm: Any) -> Tuple[str, torch.nn.Linear]:
             f"{type(lm).__name__} has no output embeddings of the usual form (a linear "
             f"layer over the vocabulary), but {type(decoder).__name__}"
         )
-    for path, module in lm.named_modules():
-        if module is decoder:
-            return path, decoder
-    raise BackboneError(
-        f"{type(lm).__name__}: its output embeddings are not part of it"
-    )
+    path = path_of(lm, decoder)
+    if path is None:
+        raise BackboneError(
+            f"{type(lm).__name__}: its output embeddings are not part of it"
+        )
+    return path, decoder
 
 
 def _drop_key(path: Path, key: str) -> None:

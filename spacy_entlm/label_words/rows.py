@@ -9,18 +9,25 @@ import torch
 @dataclass
 class Rows:
     """Rows of an output matrix.
-    weight: (n_rows, width); bias: (n_rows) or None."""
+    matrix: (n_rows, width), a tensor or `PackedRows`; bias: (n_rows) or None."""
 
-    weight: torch.Tensor
+    matrix: Any
     bias: Optional[torch.Tensor]
 
     def __len__(self) -> int:
-        return len(self.weight)
+        return len(self.matrix)
 
     def __getitem__(self, some: Any) -> "Rows":
         """Some rows: a slice, or int64 (n)."""
         bias = None if self.bias is None else self.bias[some]
-        return Rows(self.weight[some], bias)
+        return Rows(self.matrix[some], bias)
+
+    @property
+    def weight(self) -> torch.Tensor:
+        """(n_rows, width). Packed rows are unpacked, all of them and each time: take
+        some before."""
+        is_tensor = isinstance(self.matrix, torch.Tensor)
+        return self.matrix if is_tensor else self.matrix.unpacked()
 
     def scores(self, features: torch.Tensor) -> torch.Tensor:
         """(n, width) -> (n, n_rows)."""
@@ -37,7 +44,7 @@ def initial_row(
     words (List[List[int]]): Piece ids of each word.
     RETURNS: row (width), bias (1), which is 0 where the vocabulary has none.
     """
-    row = torch.stack([vocabulary.weight[ids].mean(0) for ids in words]).mean(0)
+    row = torch.stack([vocabulary[ids].weight.mean(0) for ids in words]).mean(0)
     bias = row.new_zeros(1)
     if vocabulary.bias is not None:
         per_word = [vocabulary.bias[ids].mean() for ids in words]

@@ -8,7 +8,7 @@ from spacy.tokens import Doc, Span
 
 from ..backbones.learn_rate import learn_rate_for_width, suitable_learn_rate
 from .layer import LabelModel, build_layer
-from .network import OWN, RIVALS, EntLMNetwork, LabelNetwork
+from .network import OWN, RIVALS, VOCABULARY, EntLMNetwork, LabelNetwork
 from .precision import PRECISIONS
 from .reading import ReadingConfig
 from .shim import MaskedLMShim
@@ -157,6 +157,8 @@ def _settle(
     network: EntLMNetwork, is_new: bool, train_vocabulary: Optional[bool], rivals: str
 ) -> EntLMNetwork:
     network.rival_kind = rivals
+    if rivals == VOCABULARY:  # all rows are wanted again and again
+        network.masked_lm.unpack()
     if train_vocabulary is not None:  # it comes before what was saved
         network.train_vocabulary(train_vocabulary)
     elif is_new:

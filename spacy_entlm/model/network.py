@@ -138,6 +138,8 @@ class LabelNetwork(torch.nn.Module):
 
     def train_vocabulary(self, learns: bool) -> None:
         """Whether word embeddings and output matrix learn, too."""
+        if learns:
+            self.masked_lm.unpack()
         embeddings = self.masked_lm.body.get_input_embeddings()
         for module in (self.masked_lm.decoder, embeddings):
             module.requires_grad_(learns)
@@ -158,7 +160,7 @@ class LabelNetwork(torch.nn.Module):
 
     def no_features(self) -> torch.Tensor:
         """Features of no piece."""
-        return self.masked_lm.decoder.weight.detach()[:0].float()
+        return self.masked_lm.decoder.weight[:0].detach().float()
 
     def joined(self, parts: List[torch.Tensor]) -> torch.Tensor:
         """Features of none or of several batches."""
@@ -215,9 +217,11 @@ class LabelNetwork(torch.nn.Module):
         RAISES (BackboneError, LabelWordError): If a file is missing or broken, or
             they do not fit each other.
         """
-        network = cls(load_masked_lm(folder, strict=True, **settings))
-        network.load_rows(folder)
         facts = read_facts(folder)
+        packed = facts.train_vocabulary is False
+        masked_lm = load_masked_lm(folder, strict=True, packed=packed, **settings)
+        network = cls(masked_lm)
+        network.load_rows(folder)
         network.n_updates, network.learn_rate = facts.n_updates, facts.learn_rate
         if facts.train_vocabulary is not None:
             network.train_vocabulary(facts.train_vocabulary)
@@ -243,8 +247,9 @@ class EntLMNetwork(LabelNetwork):
 
     @classmethod
     def of_backbone(cls, name: str, **settings: Any) -> "EntLMNetwork":
-        """A backbone without classes. settings: As of `load_masked_lm`."""
-        network: EntLMNetwork = super().of_backbone(name, **settings)
+        """A backbone without classes, whose word embeddings stay packed if they are
+        stored so. settings: As of `load_masked_lm`."""
+        network: EntLMNetwork = super().of_backbone(name, packed=True, **settings)
         name_map = NameMap.of_backbone(name, network.masked_lm.width)
         network.name_map = None if name_map is None else name_map.requires_grad_(False)
         return network

@@ -22,6 +22,8 @@ class TextReader:
         self.layer = build_entlm_v1(name, doc_spans)
         self.layer.initialize()
         self.network = network_of(self.layer)
+        # Searches compare texts with all rows.
+        self.network.masked_lm.unpack()
 
     @property
     def tokenizer(self) -> Any:

@@ -45,6 +45,7 @@ def adapt_network(network: Any, texts: List[str], seed: int) -> None:
         that read the texts.
     seed (int): Of what is hidden, and of the order.
     """
+    network.masked_lm.unpack()  # its words learn, too
     masked_lm = deepcopy(network.masked_lm).requires_grad_(True)
     guess_hidden(masked_lm, texts, seed)
     mix(network.masked_lm, masked_lm, 1.0 - SHARE)

@@ -2,6 +2,8 @@
 
 import torch
 
+from ..backbones.masked_lm import MaskedLM
+
 
 @torch.no_grad()
 def mix(network: torch.nn.Module, other: torch.nn.Module, share: float) -> None:
@@ -9,7 +11,15 @@ def mix(network: torch.nn.Module, other: torch.nn.Module, share: float) -> None:
 
     other (Module): With the same parameters, of the same origin; it stays as it is.
     share (float): Of the network itself.
+
+    Where the vocabulary of one of them is packed, and that of the other has learned,
+    both are unpacked.
     """
+    parts = [*network.modules(), *other.modules()]
+    masked_lms = [part for part in parts if isinstance(part, MaskedLM)]
+    if not all(masked_lm.is_packed for masked_lm in masked_lms):
+        for masked_lm in masked_lms:
+            masked_lm.unpack()
     others = dict(other.named_parameters())
     for name, parameter in network.named_parameters():
         parameter.lerp_(others[name], 1.0 - share)

@@ -186,6 +186,13 @@ def test_values_of_4_bits_lie_where_others_expect_them():
     assert (numpy.concatenate([low, high]) - 8.0).tolist() == values.tolist()
 
 
+def test_zeros_of_either_sign_are_packed_alike():
+    """Else a model that is loaded and saved would have another file each time."""
+    zeros = numpy.zeros((2, 32), dtype="float32")
+    assert numpy.array_equal(pack_q4(zeros), pack_q4(-zeros))
+    assert numpy.array_equal(pack_q4(unpack_q4(pack_q4(zeros))), pack_q4(zeros))
+
+
 @pytest.mark.parametrize("shape", [(3, 31), (3, 33)])
 def test_rows_that_are_no_blocks_have_no_values_of_4_bits(shape):
     assert pack_q4(numpy.zeros(shape, dtype="float32")) is None

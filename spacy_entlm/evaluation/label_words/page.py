@@ -70,7 +70,8 @@ def _views(
     from ...label_words.rows import Rows, initial_row
 
     tokenizer = masked_lm.tokenizer
-    rows = Rows(masked_lm.decoder.weight.detach().cpu(), None)
+    whole = Rows(masked_lm.decoder.weight, None).weight
+    rows = Rows(whole.detach().cpu(), None)
     vocabulary = rows.weight.numpy()[: len(tokenizer)]
     ids = {x: {w: word_pieces(w, tokenizer) for w in ws} for x, ws in words.items()}
     views: List[ClassView] = []

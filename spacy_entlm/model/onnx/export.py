@@ -60,6 +60,7 @@ def export_network(network: EntLMNetwork, format: str) -> OnnxNetwork:
         )
     pieces = network.pieces
     network = copy.deepcopy(network).cpu().float().eval()
+    network.masked_lm.unpack()
     embeddings = network.masked_lm.body.get_input_embeddings().weight.detach()
     vocabulary, labels = network.vocabulary, network.label_rows
     weight = vocabulary.weight.detach()
