@@ -46,7 +46,7 @@ from spacy_entlm.label_words.search import (
 )
 from spacy_entlm.lexicon.entries import Entry
 from spacy_entlm.lexicon.match import LexiconMatcher, annotate
-from spacy_entlm.model.reader import TextReader
+from spacy_entlm.model.search_reader import TextReader
 
 SHARES = (0.05, 0.2, 0.4, 0.6, 0.8, 1.0)
 DEFAULTS = SearchSettings()

@@ -27,7 +27,7 @@ from spacy_entlm.files.file import replace_file
 from spacy_entlm.files.json_lines import dump_json
 from spacy_entlm.label_words.lm_counts import NOT_COUNTED, count_predictions
 from spacy_entlm.label_words.search import LM_TOP_K
-from spacy_entlm.model.reader import TextReader
+from spacy_entlm.model.search_reader import TextReader
 
 BATCH_SIZE = 64
 MAX_PIECES = 128

@@ -11,8 +11,7 @@ from weasel.util import get_checksum
 from ..backbones.names import resolve_backbone
 from ..corpus.docs import choose_writer, write_docs
 from ..corpus.formats import EXTENSIONS
-from ..corpus.forms.out import BY_NAME as WRITERS
-from ..corpus.forms.out import lacks_annotation
+from ..corpus.forms.out import BY_NAME, WRITERS, lacks_annotation
 from ..corpus.report import CorpusReport
 from ..files.counts import sentence_of
 from ..files.errors import DataError
@@ -40,7 +39,7 @@ def convert_cli(
     columns: Optional[str] = COLUMNS,
     labels: Optional[str] = LABELS,
     to: Optional[str] = opt(
-        None, f"Form of OUT, else by its name: {', '.join(WRITERS)}"
+        None, f"Form of OUT, else by its name: {', '.join(BY_NAME)}"
     ),
     backbone: Optional[str] = opt(
         None,
@@ -95,7 +94,7 @@ def convert_cli(
 def _is_folder_of_parts(source: Path, out: Path) -> bool:
     """Whether IN is no file, and OUT is to be a folder: brat's folders are one text."""
     is_file = source.exists() and not source.is_dir()
-    extensions = {x for writer in WRITERS.values() for x in writer.extensions}
+    extensions = {x for writer in WRITERS for x in writer.extensions}
     return not is_file and out.suffix.lower() not in extensions
 
 

@@ -122,7 +122,7 @@ def search_cli(
     setup_gpu(gpu_id, silent=True)
     reader: Any = None
     if backbone:
-        from ..model.reader import TextReader  # torch takes seconds
+        from ..model.search_reader import TextReader  # torch takes seconds
 
         reader = TextReader(backbone)
     count = partial(count_with, chosen, backbone) if engine == RAY else None

@@ -6,9 +6,9 @@ from typing import Iterable, Mapping, Optional, Sequence
 
 from ..files.errors import DataError
 from ..files.text import Line, unpacked_extension
+from .forms.all_forms import BY_NAME, FORMS, JSON_KINDS, SPACY, Form
 from .forms.brat import MARKS
 from .forms.inline import first_slip
-from .forms.table import BY_NAME, FORMS, JSON_KINDS, SPACY, Form
 
 FORMATS = (*BY_NAME, SPACY, *JSON_KINDS)
 _DOCBIN = ".spacy"

@@ -14,10 +14,10 @@ from ..files.errors import DataError, located
 from ..files.text import check_file, read_bytes, read_lines
 from .docs import unread_spans
 from .formats import format_from_content, format_from_name
+from .forms.all_forms import BRAT, BY_NAME, JSON, JSON_KINDS, SPACY
 from .forms.brat import is_brat_folder
 from .forms.source import Source
 from .forms.spans import join_tags
-from .forms.table import BRAT, BY_NAME, JSON, JSON_KINDS, SPACY
 from .offsets import fitting_shifts
 from .records import Record, TextRecord, WordRecord
 from .report import BLANK_WORDS, EMPTY_TEXTS, N_EXAMPLES, UNREAD_SPANS, CorpusReport
@@ -43,7 +43,7 @@ def read_docs(
     labels: Sequence[str] = (),
     progress: Optional[Progress] = None,
 ) -> tuple[list[Doc], CorpusReport]:
-    """Read an annotated file of any form of `forms.table`, or a DocBin.
+    """Read an annotated file of any form of `forms.all_forms`, or a DocBin.
 
     Word lists become Docs with a space after each word and has_unknown_spaces set, so
     that spaCy trains and scores on these words and does not tokenise them again.

@@ -28,7 +28,7 @@ FIELD_FORMS: Dict[str, str] = {
     "group of drugs": "drug-n drug-group",
     "side effect of a drug": "ade adverse-event adverse-effect adversereaction",
     "dosage": "dos",
-    "frequency of a drug": "freq",
+    "frequency": "freq",
     "medical test": "tst labtest lab-test",
     "medical procedure": "proc procedimiento medproc",
     "medical device": "devi meddevice",

@@ -49,7 +49,7 @@ FORM_SETS: List[Dict[str, str]] = [
     # i2b2 2009.
     {
         **{"m": "drug", "do": "dosage", "mo": "route of administration"},
-        **{"f": "frequency of a drug", "du": "duration", "r": "reason"},
+        **{"f": "frequency", "du": "duration", "r": "reason"},
     },
     # MIT movie and its trivia part.
     {
@@ -107,7 +107,7 @@ FORM_SETS: List[Dict[str, str]] = [
         **{"drug": "drug", "strength": "strength of a drug", "duration": "duration"},
         **{"route": "route of administration", "form": "form of a drug"},
         **{"ade": "side effect of a drug", "dosage": "dosage", "reason": "reason"},
-        **{"frequency": "frequency of a drug"},
+        **{"frequency": "frequency"},
     },
     # MIT restaurant.
     {

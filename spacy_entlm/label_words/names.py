@@ -52,6 +52,7 @@ APART = "taken apart into words"
 LOWER = "in lower case"
 IN_SET = "a short form of a known label set"
 FULL = "with all its parts, as another class has the same words"
+OWN_WORD = "as it is written, as another class means the same in English"
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def read_names(labels: Iterable[str]) -> Dict[str, ReadName]:
     """Read the names of classes that stand beside each other: what a short form means
     may depend on the others ("nat" beside "tim" and "gpe" is a natural phenomenon), and
     names of which the same words would be read are kept apart by what they do not share
-    ("person" and "person-other").
+    ("person" and "person-other"), or by their own words ("acteur" and "actrice").
 
     labels (Iterable[str]): The classes.
     RETURNS (Dict[str, ReadName]): Of each, in their order.
@@ -88,10 +89,12 @@ def read_names(labels: Iterable[str]) -> Dict[str, ReadName]:
     taken = set(counts)
     for label, name in read.items():
         whole = _whole(label)
-        says_more = len(whole.split()) > 1 and whole.casefold() not in taken
-        if counts[name.text.casefold()] > 1 and says_more:
+        says_more = len(whole.split()) > 1 or name.how == NATIVE
+        is_new = says_more and whole.casefold() not in taken
+        if counts[name.text.casefold()] > 1 and is_new:
             taken.add(whole.casefold())
-            read[label] = ReadName(whole, name.says, FULL)
+            how = OWN_WORD if name.how == NATIVE else FULL
+            read[label] = ReadName(whole, name.says, how)
     return read
 
 

@@ -17,7 +17,7 @@ NO_CLASS = -1
 
 
 class Reader(Protocol):
-    """A masked LM that reads texts; `model.reader.TextReader` is one."""
+    """A masked LM that reads texts; `model.search_reader.TextReader` is one."""
 
     tokenizer: Any
     vocabulary: Rows

@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Type
 
 from spacy.tokens import Doc, Span
 
-from ..backbones.learn_rate import learn_rate_for_width, suitable_learn_rate
+from ..backbones.suitable import learn_rate_for_width, suitable_learn_rate
 from .layer import LabelModel, build_layer
 from .network import OWN, RIVALS, VOCABULARY, EntLMNetwork, LabelNetwork
 from .precision import PRECISIONS

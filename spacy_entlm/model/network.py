@@ -7,11 +7,11 @@ from typing import Any, Dict, List, Optional, Tuple
 import numpy
 import torch
 
-from ..backbones.learn_rate import suitable_learn_rate
 from ..backbones.loading import load_masked_lm
 from ..backbones.masked_lm import MaskedLM
 from ..backbones.name_map import NameMap, name_pieces, rows_of_names
 from ..backbones.recommended import LABEL_ROWS_FILE, LABEL_WORDS_FILE
+from ..backbones.suitable import suitable_learn_rate
 from ..files.json_lines import dump_json
 from ..label_words.rows import Rows, initial_row
 from ..label_words.starts import DESCRIPTION_SHARE, Start

@@ -20,8 +20,8 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Optimizer
 
-from ..backbones.learn_rate import PAPER_LEARN_RATE, suitable_learn_rate
 from ..backbones.names import ENTLM_BASE, warn_of_language
+from ..backbones.suitable import PAPER_LEARN_RATE, suitable_learn_rate
 from ..decoding.types import Decoder, DocEntities, LabelScores
 from ..label_words.words import LabelWords
 from ..model.batches import doc_groups

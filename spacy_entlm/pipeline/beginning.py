@@ -9,8 +9,8 @@ from spacy.errors import Errors
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from ..backbones.learn_rate import LEAST_CONFIDENCE, START_PULL
 from ..backbones.recommended import reads_names
+from ..backbones.suitable import LEAST_CONFIDENCE, START_PULL
 from ..label_words.starts import (
     WORDS,
     Start,

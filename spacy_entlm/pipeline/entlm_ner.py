@@ -9,7 +9,7 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
-from ..backbones.learn_rate import LABEL_MARGIN
+from ..backbones.suitable import LABEL_MARGIN
 from ..decoding.types import Decoder, LabelScores
 from ..label_words.search_examples import search_in_examples
 from ..label_words.starts import choose_starts

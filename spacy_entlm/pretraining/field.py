@@ -4,8 +4,8 @@ from typing import Iterable
 
 from tqdm import tqdm
 
-from ..backbones.learn_rate import learn_rate_for_width
 from ..backbones.masked_lm import MaskedLM
+from ..backbones.suitable import learn_rate_for_width
 from ..model.precision import has_fast_bfloat16
 from .batches import PackedSequences
 from .checkpoint import State, make_optimizer

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from ..backbones.learn_rate import learn_rate_for_width
 from ..backbones.masked_lm import MaskedLM
+from ..backbones.suitable import learn_rate_for_width
 from ..files.errors import DataError
 from ..model.precision import DTYPES, autocast
 from .batches import MASKS, Masker, PackedSequences, score_masked

@@ -28,7 +28,7 @@ class ChunkCounter:
         """Count in Docs. item: "docs", a DocBin's bytes; "labels".
         RETURNS (List[Any]): Pairs of a prediction and its count."""
         from ..label_words.lm_counts import count_chunk
-        from ..model.reader import TextReader
+        from ..model.search_reader import TextReader
 
         reader: Any = self._reader
         if reader is None:

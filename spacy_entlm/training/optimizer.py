@@ -7,7 +7,7 @@ import numpy
 from thinc.api import NumpyOps, Optimizer
 from thinc.types import FloatsXd
 
-from ..backbones.learn_rate import suitable_start_pull
+from ..backbones.suitable import suitable_start_pull
 
 Key = Tuple[int, str]
 

@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterable, Iterator, Optional, Union
 import spacy
 from spacy.tokens import DocBin
 
-from ..backbones.learn_rate import PAPER_LEARN_RATE, suitable_learn_rate
+from ..backbones.suitable import PAPER_LEARN_RATE, suitable_learn_rate
 
 # Passes over the examples.
 EPOCHS = 20

@@ -7,10 +7,10 @@ from safetensors.numpy import load_file
 from spacy.training import Example
 
 from spacy_entlm.backbones.compact import COMPACT_FILE
-from spacy_entlm.backbones.learn_rate import suitable_learn_rate, suitable_start_pull
 from spacy_entlm.backbones.loading import load_masked_lm
 from spacy_entlm.backbones.names import ASSETS, ENTLM_BASE, OTHER_SCRIPTS
 from spacy_entlm.backbones.recommended import reads_names
+from spacy_entlm.backbones.suitable import suitable_learn_rate, suitable_start_pull
 from spacy_entlm.label_words.words import word_pieces
 
 NAME = "entlm_ner"

@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from spacy_entlm.backbones.learn_rate import START_PULL, suitable_start_pull
 from spacy_entlm.backbones.recommended import reads_names, recommended_rate
+from spacy_entlm.backbones.suitable import START_PULL, suitable_start_pull
 
 
 def write(folder, data):

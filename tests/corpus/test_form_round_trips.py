@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 
 from spacy_entlm.corpus.docs import write_docs
+from spacy_entlm.corpus.forms.all_forms import FORMS, JSON_KINDS
 from spacy_entlm.corpus.forms.out import WRITERS
-from spacy_entlm.corpus.forms.table import FORMS, JSON_KINDS
 from spacy_entlm.corpus.readers import read_docs
 from spacy_entlm.corpus.tags import doc_to_tags
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from spacy_entlm.corpus.forms.table import FORMS, JSON_KINDS
+from spacy_entlm.corpus.forms.all_forms import FORMS, JSON_KINDS
 from spacy_entlm.corpus.readers import DataError, read_docs
 
 TEXT = "Mira Holt left Ulmstadt."

@@ -20,7 +20,7 @@ from spacy_entlm.label_words.lm_counts import (
     count_predictions,
     piece_as_word,
 )
-from spacy_entlm.model.reader import TextReader
+from spacy_entlm.model.search_reader import TextReader
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"

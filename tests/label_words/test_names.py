@@ -13,6 +13,9 @@ from spacy_entlm.label_words.names import (
     read_names,
     read_text,
 )
+from spacy_entlm.label_words.names import (
+    NATIVE as NATIVE_WORD,
+)
 from spacy_entlm.label_words.native_names import NATIVE_NAMES
 from spacy_entlm.label_words.short_forms import (
     _FORMS,
@@ -87,7 +90,7 @@ WORDS = {
     **{"MusicalGRP": "musical group", "Medication/Vaccine": "medication or vaccine"},
     **{"CreditCardNumber": "credit card number", "IP_ADDRESS": "IP address"},
     **{"song.title": "song", "date/time": "date or time"},
-    **{"Täter": "täter", "FußballVerein": "fußball verein", "国家": "国家"},
+    **{"Täter": "täter", "FußballSchuh": "fußball schuh", "国家": "国家"},
 }
 OTHERS = {
     **{"/person/artist": "artist", "location/city": "city", "GPE:city": "city"},
@@ -140,7 +143,32 @@ NATIVE = {
     **{"państwo": "country", "город": "city", "ГОРОД": "city", "päivämäärä": "date"},
     **{"Sonstiges": "other name", "σύμπτωμα": "symptom", "PESSOA": "person"},
     **{"hastalık": "disease", "địa điểm": "location", "jazyk": "language"},
+    **{"Schiff": "ship", "Häfen": "port", "Haefen": "port", "STADION": "stadium"},
+    **{"Fußballverein": "football club", "Personenname": "person", "Straße": "street"},
+    **{"nom de personne": "person", "NomDePersonne": "person", "gène": "gene"},
+    **{
+        "nombre_de_persona": "person",
+        "oggetto": "object",
+        "Reederei": "shipping company",
+    },
+    **{"numéro d'article": "article number", "numero d’article": "article number"},
+    **{"vindstyrka": "wind speed", "nederbordsmangd": "amount of precipitation"},
+    **{
+        "B-Käufer": "buyer",
+        "imię i nazwisko": "person",
+        "número-de-teléfono": "phone number",
+    },
+    **{"самолёт": "aircraft", "самолет": "aircraft", "şirket adı": "company"},
+    **{"όνομα χρήστη": "user name", "KREDITKARTENNUMMER": "credit card number"},
+    **{"hajó": "ship", "preț": "price", "příjmení": "surname", "пароль": "password"},
 }
+# English words that mean something else in another language.
+NOT_NATIVE = (
+    "gift tier roman stern citation love lover monster manner gate haven winkel more "
+    "mode theme pate art arts rat pain main chat plat barn bad log lag dame more sad "
+    "hold hat port taper skip dish drug sale red pie rock ring bank fee data-set rent "
+    "planter regions hotels ages cell banker salaries merit lake star part fin lot"
+)
 PLURALS = {
     **{"PERSONS": "person", "cities": "city", "diseases": "disease", "Drugs": "drug"},
     **{"LOCS": "location", "viruses": "virus", "sports_teams": "sports team"},
@@ -257,6 +285,24 @@ def test_label_sets_are_read_as_sets(known):
     assert {label.casefold(): name.text for label, name in found.items()} == {**known}
     tagged = read_names([f"B-{label}" for label in labels[:2]])
     assert all(name.text for name in tagged.values())
+
+
+@pytest.mark.parametrize("label", NOT_NATIVE.split())
+def test_english_words_are_not_taken_for_words_of_other_languages(label):
+    assert read_name(label).how != NATIVE_WORD
+
+
+def test_words_of_one_meaning_are_kept_apart():
+    """ "acteur" and "actrice" are "actor" in English, each alone."""
+    labels = ["acteur", "actrice", "ville"]
+    assert [name.text for name in read_names(labels).values()] == [*labels[:2], "city"]
+    assert read_names(["acteur", "ville"])["acteur"].text == "actor"
+
+
+def test_frequency_is_read_as_it_is_beside_other_words_of_prescriptions():
+    labels = ["dosage", "frequency", "duration", "drug", "route"]
+    assert read_names(labels)["frequency"].text == "frequency"
+    assert read_name("FREQ").text == "frequency"
 
 
 def test_other_sets_with_the_same_short_forms_are_not_these():

@@ -7,7 +7,7 @@ from transformers import AutoTokenizer
 
 from spacy_entlm.label_words.nearest import nearest_words
 from spacy_entlm.label_words.starts import Start
-from spacy_entlm.model.reader import TextReader
+from spacy_entlm.model.search_reader import TextReader
 
 WIDTH = 8
 

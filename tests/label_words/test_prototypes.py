@@ -12,7 +12,7 @@ from spacy_entlm.label_words.prototypes import (
     read_label_rows,
 )
 from spacy_entlm.label_words.rows import initial_row
-from spacy_entlm.model.reader import TextReader
+from spacy_entlm.model.search_reader import TextReader
 
 WORDS = {"PER": ["John", "Mary"], "LOC": ["Paris"], "ORG": ["Corp"], "NONE": []}
 

@@ -6,9 +6,9 @@ import spacy
 import torch
 from thinc.api import fix_random_seed
 
-from spacy_entlm.backbones.learn_rate import LABEL_MARGIN
 from spacy_entlm.backbones.name_map import NameMap
 from spacy_entlm.backbones.recommended import NAME_MAP_FILE
+from spacy_entlm.backbones.suitable import LABEL_MARGIN
 
 NAME = "entlm_ner"
 

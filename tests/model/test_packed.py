@@ -19,7 +19,7 @@ from spacy_entlm.backbones.compact import COMPACT_FILE
 from spacy_entlm.backbones.loading import load_masked_lm
 from spacy_entlm.evaluation.label_words.page import pipeline_page
 from spacy_entlm.model import network as network_module
-from spacy_entlm.model.reader import TextReader
+from spacy_entlm.model.search_reader import TextReader
 from spacy_entlm.training import adaptation
 from spacy_entlm.training.optimizer import build_adam
 from spacy_entlm.training.weights import mix

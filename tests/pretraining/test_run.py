@@ -9,10 +9,10 @@ import transformers
 from safetensors.torch import load_file
 
 from spacy_entlm.backbones.compact import COMPACT_FILE
-from spacy_entlm.backbones.learn_rate import suitable_learn_rate
 from spacy_entlm.backbones.loading import load_masked_lm
 from spacy_entlm.backbones.name_map import NameMap
 from spacy_entlm.backbones.recommended import NAME_MAP_FILE
+from spacy_entlm.backbones.suitable import suitable_learn_rate
 from spacy_entlm.files.errors import DataError
 from spacy_entlm.pretraining import pieces
 

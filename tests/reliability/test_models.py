@@ -12,8 +12,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from spacy_entlm.backbones.errors import BackboneError
-from spacy_entlm.backbones.learn_rate import PAPER_LEARN_RATE, suitable_learn_rate
 from spacy_entlm.backbones.loading import load_masked_lm
+from spacy_entlm.backbones.suitable import PAPER_LEARN_RATE, suitable_learn_rate
 from spacy_entlm.files.folder import LIST_FILE
 
 NAME = "entlm_ner"

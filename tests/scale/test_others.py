@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from spacy_entlm.cli import entlm_cli
 from spacy_entlm.corpus.docs import write_docs
 from spacy_entlm.label_words.lm_counts import count_predictions
-from spacy_entlm.model.reader import TextReader
+from spacy_entlm.model.search_reader import TextReader
 from spacy_entlm.scale import counts
 from spacy_entlm.scale.engines import Engine
 

@@ -6,7 +6,7 @@ import torch
 from thinc.api import Adam
 
 import spacy_entlm
-from spacy_entlm.backbones.learn_rate import suitable_learn_rate
+from spacy_entlm.backbones.suitable import suitable_learn_rate
 
 NAME = "entlm_ner"
 NEW = [("Bern is far from Oslo .", {"entities": [(0, 4, "LOC"), (17, 21, "LOC")]})]

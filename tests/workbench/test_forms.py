@@ -7,8 +7,8 @@ import pandas
 import pytest
 import spacy
 
+from spacy_entlm.corpus.forms.all_forms import FORMS, JSON_KINDS
 from spacy_entlm.corpus.forms.out import WRITERS
-from spacy_entlm.corpus.forms.table import FORMS, JSON_KINDS
 from spacy_entlm.corpus.readers import read_docs
 from spacy_entlm.files.errors import DataError
 from spacy_entlm.workbench.changes import ACCEPT, REJECT

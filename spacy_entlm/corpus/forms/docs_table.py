@@ -2,9 +2,9 @@
 
 from typing import Iterable, Sequence
 
+from .all_forms import FORMS
 from .json_kinds import KINDS
 from .out import WRITERS
-from .table import FORMS
 
 
 def markdown_tables() -> list[str]:

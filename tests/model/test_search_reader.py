@@ -6,7 +6,7 @@ import spacy
 import torch
 
 from spacy_entlm.backbones.errors import BackboneError
-from spacy_entlm.model.reader import TextReader
+from spacy_entlm.model.search_reader import TextReader
 
 NLP = spacy.blank("xx")
 

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from spacy_entlm.backbones.learn_rate import (
+from spacy_entlm.backbones.suitable import (
     learn_rate_for_width,
     suitable_learn_rate,
 )
