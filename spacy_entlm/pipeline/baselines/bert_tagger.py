@@ -5,7 +5,7 @@ EntLM; the features are the encoder's, not those of the masked LM's head.
 """
 
 from pathlib import Path
-from typing import Callable, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple
 
 import numpy
 import srsly
@@ -16,6 +16,8 @@ from spacy.training import Example, validate_get_examples
 
 from ...backbones.errors import BackboneError
 from ...backbones.masked_lm import MaskedLM
+from ...backbones.recommended import reads_names
+from ...backbones.suitable import learn_rate_for_width
 from ...files.errors import DataError
 from ...files.json_lines import read_json
 from ...label_words.rows import Rows
@@ -54,6 +56,14 @@ class TaggerNetwork(LabelNetwork):
         self.dropout = next((rate for rate in rates if rate is not None), 0.0)
         self.outside = torch.nn.Linear(config.hidden_size, 1)
         self.outside.weight.data, self.outside.bias.data = self.new_row()
+
+    @classmethod
+    def of_backbone(cls, name: str, **settings: Any) -> "TaggerNetwork":
+        """A backbone without tags. settings: As of `load_masked_lm`."""
+        network: TaggerNetwork = super().of_backbone(name, **settings)
+        if reads_names(name):  # what it recommends is for rows that begin by a name
+            network.learn_rate = learn_rate_for_width(network.width)
+        return network
 
     def new_row(self) -> Tuple[torch.Tensor, torch.Tensor]:
         """Random weight (1, width) and zero bias (1)."""

@@ -1,8 +1,11 @@
 """The component `bert_tagger`: a new linear layer on the encoder."""
 
+import shutil
+
 import numpy
 import pytest
 import spacy
+import srsly
 import torch
 import transformers
 from spacy.tokens import Span
@@ -11,6 +14,7 @@ from spacy.util import load_model_from_config
 from thinc.api import SGD, Adam, fix_random_seed
 
 from spacy_entlm.backbones.errors import BackboneError
+from spacy_entlm.backbones.suitable import learn_rate_for_width
 from spacy_entlm.decoding.io import IODecoder
 from spacy_entlm.decoding.viterbi import ViterbiDecoder
 from spacy_entlm.files.errors import DataError
@@ -283,3 +287,19 @@ def test_confidences_of_a_new_start_are_not_calibrated(bert, blank_peer, make_ex
     pipe.calibration = Calibration(0.5, -3.0)
     nlp.initialize(lambda: make_examples(nlp))
     assert pipe.calibration == UNCHANGED
+
+
+def test_its_rate_is_not_that_of_rows_that_begin_by_a_name(
+    knowing, tmp_path, blank_peer, make_examples
+):
+    # They are near to where they have to go, and rows of a tagger are new.
+    backbone = shutil.copytree(knowing, tmp_path / "bert")
+    srsly.write_json(backbone / "pretrain.json", {"learn_rate": 1e-5})
+    tagger = blank_peer(NAME, backbone)
+    tagger.initialize(lambda: make_examples(tagger))
+    rate = tagger.get_pipe(NAME).learn_rate
+    assert rate == learn_rate_for_width(network_of(tagger).width) > 1e-4
+    config = {"labels": ["PER"], "model": {"name": str(backbone)}}
+    pipe = spacy.blank("xx").add_pipe("entlm_ner", config=config)
+    pipe.begin()
+    assert pipe.learn_rate == 1e-5
