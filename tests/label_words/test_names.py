@@ -146,17 +146,14 @@ NATIVE = {
     **{"Schiff": "ship", "Häfen": "port", "Haefen": "port", "STADION": "stadium"},
     **{"Fußballverein": "football club", "Personenname": "person", "Straße": "street"},
     **{"nom de personne": "person", "NomDePersonne": "person", "gène": "gene"},
-    **{
-        "nombre_de_persona": "person",
-        "oggetto": "object",
-        "Reederei": "shipping company",
-    },
+    **{"nombre_de_persona": "person", "oggetto": "object", "Gemeinde": "municipality"},
+    **{"Reederei": "shipping company", "Wirkstoff": "active ingredient"},
     **{"numéro d'article": "article number", "numero d’article": "article number"},
     **{"vindstyrka": "wind speed", "nederbordsmangd": "amount of precipitation"},
     **{
         "B-Käufer": "buyer",
         "imię i nazwisko": "person",
-        "número-de-teléfono": "phone number",
+        "número_de_voo": "flight number",
     },
     **{"самолёт": "aircraft", "самолет": "aircraft", "şirket adı": "company"},
     **{"όνομα χρήστη": "user name", "KREDITKARTENNUMMER": "credit card number"},
@@ -165,9 +162,9 @@ NATIVE = {
 # English words that mean something else in another language.
 NOT_NATIVE = (
     "gift tier roman stern citation love lover monster manner gate haven winkel more "
-    "mode theme pate art arts rat pain main chat plat barn bad log lag dame more sad "
-    "hold hat port taper skip dish drug sale red pie rock ring bank fee data-set rent "
-    "planter regions hotels ages cell banker salaries merit lake star part fin lot"
+    "mode theme pate art arts rat pain main chat plat barn bad log lag dame sad hold "
+    "hat port taper skip dish drug sale red pie rock ring fee rent planter hotels ages "
+    "cell banker salaries merit lake star part fin lot"
 )
 PLURALS = {
     **{"PERSONS": "person", "cities": "city", "diseases": "disease", "Drugs": "drug"},
