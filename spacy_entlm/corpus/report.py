@@ -20,6 +20,7 @@ LOST = (
     "words there count as not annotated"
 )
 ANSWERS = "Tasks with several answers that differ, of which the first is taken"
+CONTROLS = "Texts with marks of several labelings (from_name), which are read as one"
 DIFFERING = "Texts that stand there several times with different marks"
 JOINED = f"{DIFFERING}, which are joined"
 CONTRADICTING = (

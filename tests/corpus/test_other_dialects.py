@@ -270,6 +270,14 @@ def test_other_answers_to_a_task_are_counted(read):
     assert not report.problems()
 
 
+def test_marks_of_several_labelings_are_told(read):
+    drug = {**_mark(15, 23, "DRUG"), "from_name": "drugs"}
+    (doc,), report = read("a.json", _task({"result": [_mark(0, 9, "PER"), drug]}))
+    assert [label for _, label in entities(doc)] == ["PER", "DRUG"]
+    said = " ".join(report.problems())
+    assert "several labelings" in said and "drugs, l" in said
+
+
 def test_marks_without_a_class_are_counted(read):
     (doc,), report = read(
         "a.json", _task({"result": [_mark(0, 9, "PER"), _mark(15, 23)]})

@@ -3,7 +3,7 @@
 from typing import Any, Callable, Iterable, Optional, Sequence
 
 from ..records import Record
-from ..report import ANSWERS, NOT_ACCEPTED, UNNAMED
+from ..report import ANSWERS, CONTROLS, NOT_ACCEPTED, UNNAMED
 from .json_values import objects, part
 from .source import Place, Source
 from .spans import make_record
@@ -58,6 +58,8 @@ def begin_tasks(entries: Sequence[dict[str, Any]], source: Source) -> Parser:
                 spans.setdefault(name, []).append(_span(value))
             else:
                 source.report.skipped[UNNAMED] += 1
+        if several := _labelings(data, answer):
+            source.report.note(CONTROLS, f"{place}: {several}")
         fields = [name for name in marked if isinstance(data.get(name), str)]
         return [
             make_record(data[field], spans.get(field, []), place, source.report)
@@ -128,6 +130,17 @@ def _differ(answers: Sequence[dict[str, Any]]) -> bool:
         for answer in answers
     ]
     return any(other != marks[0] for other in marks)
+
+
+def _labelings(data: dict[str, Any], answer: dict[str, Any]) -> str:
+    """The names of the labelings that marked one text, if there are several of them."""
+    names: dict[Optional[str], set[str]] = {}
+    for result in objects(part(answer, "result", list)):
+        if result.get("type") == "labels":
+            some = names.setdefault(_field(data, result), set())
+            some.add(str(result.get("from_name")))
+    several = (sorted(some) for some in names.values() if len(some) > 1)
+    return ", ".join(next(several, []))
 
 
 def _readable_results(entry: dict[str, Any]) -> Iterable[dict[str, Any]]:
