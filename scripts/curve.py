@@ -16,7 +16,9 @@ import typer
 Figures = Dict[str, Dict[str, float]]
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM, RIGHT = 620, 320, 50, 24, 46, 190
-COLOURS = ["#2563a8", "#9e9e9e", "#d98e04", "#2e8b57"]
+COLOURS = ["#2563a8", "#6b6b6b", "#b26a00", "#2e8b57"]
+# Pixels between the names of lines that end near to one another.
+LEADING = 18
 STEP_OF_F1 = 20
 
 
@@ -28,7 +30,10 @@ def draw(figures: Figures) -> str:
         n: LEFT + i * (WIDTH - LEFT - RIGHT) / span for i, n in enumerate(numbers)
     }
     shapes = _axes(places)
-    for (name, line), colour in zip(figures.items(), COLOURS):
+    heights = _apart(
+        [_height(max(line.items(), key=_n)[1]) for line in figures.values()]
+    )
+    for (name, line), colour, at in zip(figures.items(), COLOURS, heights):
         points = [
             (places[int(n)], _height(f1)) for n, f1 in sorted(line.items(), key=_n)
         ]
@@ -41,9 +46,8 @@ def draw(figures: Figures) -> str:
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"/>'
             for x, y in points
         ]
-        x, y = points[-1]
         shapes.append(
-            f'<text x="{x + 12:.1f}" y="{y + 5:.1f}" fill="{colour}" '
+            f'<text x="{points[-1][0] + 12:.1f}" y="{at + 5:.1f}" fill="{colour}" '
             f'font-weight="600">{escape(name)}</text>'
         )
     return (
@@ -63,6 +67,15 @@ def _n(entry: tuple) -> int:
 
 def _height(f1: float) -> float:
     return TOP + (100 - f1) / 100 * (HEIGHT - TOP - BOTTOM)
+
+
+def _apart(heights: List[float]) -> List[float]:
+    """Heights of names, the upper ones moved up until none touches another."""
+    order = sorted(range(len(heights)), key=lambda i: -heights[i])
+    found = list(heights)
+    for lower, upper in zip(order, order[1:]):
+        found[upper] = min(found[upper], found[lower] - LEADING)
+    return found
 
 
 def _axes(places: Dict[int, float]) -> List[str]:
