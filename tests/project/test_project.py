@@ -199,7 +199,6 @@ def test_the_comparison_is_one_that_is_read():
     assert set(config.backbones) == {"lm"} and "data" in config.datasets
 
 
-def test_the_project_is_short_and_calls_commands_only():
+def test_the_project_calls_commands_only():
     text = (ROOT / "project.yml").read_text(encoding="utf8")
-    assert len(text.splitlines()) <= 185
     assert "python -m spacy train" in text and "scripts" not in text
