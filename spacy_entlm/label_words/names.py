@@ -35,6 +35,8 @@ MAX_WORDS = 5
 # Of labels that have another meaning in a set, so many show that it is that set; and
 # most labels are known there.
 FEWEST_OF_SET, SHARE_OF_SET = 3, 0.6
+# Native names that are English words, too: they are native beside other native names.
+ENGLISH_TOO = {"data"}
 # What many sets have in common.
 _BASIC = {
     *("person", "location", "organization", "geopolitical entity", "facility", "date"),
@@ -75,11 +77,15 @@ def read_names(labels: Iterable[str]) -> Dict[str, ReadName]:
     may depend on the others ("nat" beside "tim" and "gpe" is a natural phenomenon), and
     names of which the same words would be read are kept apart by what they do not share
     ("person" and "person-other"), or by their own words ("acteur" and "actrice").
+    "data" is a date beside "pessoa", and data beside "method".
 
     labels (Iterable[str]): The classes.
     RETURNS (Dict[str, ReadName]): Of each, in their order.
     """
     read = {label: read_name(label) for label in labels}
+    doubtful = {x for x in read if form_key(x) in ENGLISH_TOO}
+    if not any(read[label].how == NATIVE for label in read.keys() - doubtful):
+        read |= {x: ReadName(_apart(x), True) for x in doubtful}
     known = _form_set(read)
     for label in read:
         meaning = known.get(form_key(_without_tag(label.strip())))

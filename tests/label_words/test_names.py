@@ -376,3 +376,13 @@ def test_any_names_give_texts(labels):
 @given(st.text(min_size=1, max_size=30).filter(str.strip))
 def test_no_name_is_an_error(label):
     assert read_name(label).text
+
+
+def test_an_english_word_that_is_a_native_name_too_goes_by_the_others():
+    def texts(*labels):
+        return [name.text for name in read_names(labels).values()]
+
+    assert texts("Process", "Method", "Data") == ["process", "method", "data"]
+    assert texts("DATA", "PER") == ["data", "person"]
+    assert texts("pessoa", "data") == ["person", "date"]
+    assert texts("data", "luogo")[0] == "date"
