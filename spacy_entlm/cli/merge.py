@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, List
 
+from ..files.counts import count_of
 from ..files.errors import DataError
 from ._options import arg, command, opt
 from ._util import echo
@@ -45,7 +46,7 @@ def merge_cli(
     echo(*merged.notes, *merged.agreement.lines())
     if found := merged.disagreements:
         what = "left without an answer" if take == "none" else f"the {take} is taken"
-        texts = f"{len(found):,} text{'s' * (len(found) != 1)}"
+        texts = count_of(len(found), "texts")
         echo(f"Disagreements on {texts}, {what}:")
         for each in found[:N_SHOWN]:
             echo(*_shown(each))

@@ -8,6 +8,7 @@ import typer
 from spacy.language import Language
 
 from ..backbones.names import ENTLM_BASE
+from ..files.counts import count_of
 from ..files.errors import DataError
 from ..files.file import check_output
 from ..files.folder import check_output_folder
@@ -51,7 +52,6 @@ def workbench_cli(
     Example:
       python -m spacy entlm workbench texts.txt my_workbench --labels person,city
     """
-    from ..workbench.adding import counted
     from ..workbench.names import keep_names
     from ..workbench.reading import Texts
     from ..workbench.runs import FILE, KILLED, STOPPED, Runs
@@ -82,7 +82,7 @@ def workbench_cli(
     for label in names_in(labels):
         store.add_class(label, given=True)
     if reader.n_long:
-        long = counted(reader.n_long, "long text")
+        long = count_of(reader.n_long, "long texts")
         echo(
             f"{long} will be shown in {reader.n_parts:,} parts; another --split, such "
             "as documents, shows the texts of a new workbench whole"
@@ -90,7 +90,7 @@ def workbench_cli(
     first, *others = store.add_texts(new, seed=seed).lines()
     echo(f"{first} in {folder}", *others)
     if names:
-        echo(f"{counted(keep_names(store, names, case), 'name')} to mark with")
+        echo(f"{count_of(keep_names(store, names, case), 'names')} to mark with")
     runs = Runs(folder.resolve())
     runs.look_again((STOPPED, KILLED))
     runs.look()

@@ -18,6 +18,7 @@ from typing import (
 
 import numpy
 
+from ..files.counts import count_of
 from .changes import (
     ACCEPT,
     GIVEN,
@@ -63,11 +64,6 @@ class NewDocument:
     keys: Dict[str, Any] = field(default_factory=dict)
 
 
-def counted(n: int, what: str) -> str:
-    """A number of things, such as "2 texts"."""
-    return f"{n:,} {what}{'s' * (n != 1)}"
-
-
 class Added(NamedTuple):
     """What became of texts: how many are new; how many that were there got marks; on
     how many the marks that were there and those given differ; and how many moved to
@@ -80,18 +76,18 @@ class Added(NamedTuple):
 
     def lines(self) -> List[str]:
         """What is to be said of it, a sentence a line."""
-        said = [counted(self.new, "new text")]
+        said = [count_of(self.new, "new texts")]
         if self.marked:
-            had = counted(self.marked, "text")
+            had = count_of(self.marked, "texts")
             said.append(f"{had} that came without marks before got them")
         if self.differing:
-            had = counted(self.differing, "text")
+            had = count_of(self.differing, "texts")
             said.append(
                 f"{had} had other marks already: these stay, and the page shows both "
                 "(All texts, Disagreements)"
             )
         if self.moved:
-            had = counted(self.moved, "text")
+            had = count_of(self.moved, "texts")
             said.append(f"{had} in train and in test: kept in the test part only")
         return said
 

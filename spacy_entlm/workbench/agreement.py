@@ -5,6 +5,8 @@ from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tu
 
 from spacy.scorer import PRFScore
 
+from ..files.counts import count_of
+
 # The first character of an entity, its end, and its class.
 Place = Tuple[int, int, str]
 # Of a word that is in no entity.
@@ -42,7 +44,7 @@ class Agreement(NamedTuple):
         """What is to be said of it, a sentence a line."""
         if not self.n_texts:
             return ["No text was accepted by both: nothing is known of the agreement"]
-        texts = f"{self.n_texts:,} text{'s' * (self.n_texts != 1)}"
+        texts = count_of(self.n_texts, "texts")
         if self.f1 is None:
             return [f"Both accepted {texts}, and marked nothing in them"]
         classes = ", ".join(f"{x} {100 * f1:.1f}" for x, f1 in self.classes.items())

@@ -16,6 +16,7 @@ from ..evaluation.crossval.report import render
 from ..evaluation.crossval.result import Outcome, summarise
 from ..evaluation.crossval.scores import Interval, count_sentence, f1_interval
 from ..evaluation.scoring import LabelledSpan, entity_spans, judged_entities
+from ..files.counts import count_of
 
 # Entities of the test part from which on it is measured on that, and those of the
 # answered texts, and the texts, from which on a cross-validation says something.
@@ -58,9 +59,9 @@ def what_is_missing(gold: Sequence[Doc]) -> str:
     texts, entities = MIN_TEXTS - len(gold), MIN_ENTITIES - n_entities(gold)
     lacking = []
     if texts > 0:
-        lacking.append(f"{texts} more text{'s' * (texts > 1)}")
+        lacking.append(count_of(texts, "more texts"))
     if entities > 0:
-        lacking.append(f"{entities} more marked entit{'ies' if entities > 1 else 'y'}")
+        lacking.append(count_of(entities, "more marked entities"))
     return f"For a figure it takes {' and '.join(lacking)}." if lacking else ""
 
 

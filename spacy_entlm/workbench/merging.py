@@ -8,11 +8,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, NamedTuple
 
+from ..files.counts import count_of
 from ..files.errors import DataError
 from ..files.folder import new_folder
 from ..files.json_lines import dump_line
 from ..files.temporary import temporary_folder
-from .adding import add_document, add_texts, counted
+from .adding import add_document, add_texts
 from .agreement import Agreement, Pair, Place, measure
 from .changes import (
     ACCEPT,
@@ -177,7 +178,7 @@ class _Merging:
         # What was done before is no step of those who go on: no undo leads there.
         note(self.db, MERGED, 0, None, None)
         n = value_of(self.db, "SELECT count(*) FROM texts")
-        said = [f"{counted(n, 'text')}, {self.counts['both']:,} of them in both"]
+        said = [f"{count_of(n, 'texts')}, {self.counts['both']:,} of them in both"]
         notes = [*said, *self._counted(), *self.notes]
         return Merged(notes, self.disagreements, measure(self.pairs))
 
@@ -336,7 +337,7 @@ class _Merging:
             "moved": "in the test part of one only: in the test part of the new one",
         }
         return [
-            f"{counted(n, 'text')} {what}"
+            f"{count_of(n, 'texts')} {what}"
             for key, what in said.items()
             if (n := self.counts[key])
         ]

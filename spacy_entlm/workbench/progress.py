@@ -2,6 +2,7 @@
 
 from typing import Any, Dict, List, Optional
 
+from ..files.counts import count_of
 from .runs import RUNNING, TRAIN, Runs
 from .store import Store
 
@@ -44,7 +45,7 @@ def _advice(
     rarest = min(marks, key=lambda number: marks[number])
     if marks[rarest] < FEW_EXAMPLES:
         n = marks[rarest]
-        has = "no example" if n == 0 else f"{n} example{'s' * (n > 1)}"
+        has = "no example" if n == 0 else count_of(n, "examples")
         search = "look for it in All texts"
         return f"More of {names[rarest]}: it has {has}; {search}."
     if not trained:
