@@ -8,6 +8,7 @@ an hour on two cores:
 import json
 import math
 import platform
+import shutil
 import signal
 import sys
 import time
@@ -17,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import spacy
 
 
 @contextmanager
@@ -160,3 +162,28 @@ def pytest_configure(config):
     path = config.getoption("report", None)
     if path and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Report(path), "reliability-report")
+
+
+@pytest.fixture
+def folder(trained_folder, tmp_path):
+    """A copy of a saved component's folder in a pipeline."""
+    return shutil.copytree(trained_folder, tmp_path / "pipeline") / "entlm_ner"
+
+
+@pytest.fixture
+def model(folder):
+    """The folder of its model."""
+    return folder / "model"
+
+
+@pytest.fixture
+def refused(folder, at_most):
+    """Checks that loading gives one line, not too long, that says where and what."""
+
+    def check(message, **config):
+        with pytest.raises(ValueError, match=message) as caught, at_most(30):
+            spacy.load(folder.parent, **config)
+        text = str(caught.value)
+        assert str(folder) in text and "\n" not in text and len(text) < 1000
+
+    return check
