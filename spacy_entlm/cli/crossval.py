@@ -21,7 +21,7 @@ def crossval_cli(
     ctx: typer.Context,
     config_path: Path = CONFIG,
     data_path: Path = arg("DATA", "Annotated file that `convert` reads"),
-    folds: int = opt(5, "Number of parts, each of which is held out once", min=2),
+    folds: int = opt(3, "Number of parts, each of which is held out once", min=2),
     repeats: int = opt(
         1, "How often all is done, each time with other parts; 3 is surer", min=1
     ),
@@ -48,9 +48,10 @@ def crossval_cli(
     F1 with its interval, in all and of each class, and the sentences that went wrong.
     With --curve it also shows whether more examples would help.
 
-    For a hundred sentences or more, the 5 trainings take about 5 minutes on two cores.
-    --folds 3 takes 3 minutes. With --curve and --repeats it takes longer. A run that
-    was stopped goes on where it was if you call it again.
+    For a hundred sentences or more, the 3 trainings take about 3 minutes on two cores.
+    More folds let each training learn from more of the sentences, and take longer, as
+    do --curve and --repeats. A run that was stopped goes on where it was if you call
+    it again.
 
     \b
     Example:

@@ -31,7 +31,7 @@ BAR = "{desc} {percentage:3.0f}%|{bar}| {elapsed} elapsed, {remaining} to go"
 class Settings(NamedTuple):
     """Those of `plan_trainings`."""
 
-    n_folds: int = 5
+    n_folds: int = 3
     n_repeats: int = 1
     seed: int = 1
     curve: bool = False
