@@ -46,6 +46,11 @@ FORM_SETS: List[Dict[str, str]] = [
         **{"dsc": "description of a sample", "pro": "property", "apl": "application"},
         **{"smt": "synthesis method", "cmt": "characterization method"},
     },
+    # CADEC.
+    {
+        **{"adr": "side effect of a drug", "drug": "drug", "disease": "disease"},
+        **{"symptom": "symptom", "finding": "finding"},
+    },
     # i2b2 2009.
     {
         **{"m": "drug", "do": "dosage", "mo": "route of administration"},

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Dict, Iterable, List, NamedTuple, Optional
 
 from .form_sets import FORM_SETS
@@ -28,6 +28,11 @@ _NUMBER_AT_END = re.compile(r"(?<=[^\W\d_]{2})[\s_\-]*\d+\Z")
 # "XYZ" is no word.
 _NO_VOWEL = re.compile(r"[B-DF-HJ-NP-TV-XZ]{2,4}")
 _JOINING = {"or", "and", "of", "the", "an"}
+# After these a word is missing, however little it says: "other named thing".
+_WANTS_MORE = {
+    *_JOINING,
+    *("a", "with", "by", "in", "for", "named", "other", "any", "no"),
+}
 # English plurals and what they are of.
 _PLURALS = (("ies", "y"), ("es", ""), ("s", ""))
 # A name that goes on for so long is a description, and taken as it is written.
@@ -82,19 +87,23 @@ def read_names(labels: Iterable[str]) -> Dict[str, ReadName]:
     labels (Iterable[str]): The classes.
     RETURNS (Dict[str, ReadName]): Of each, in their order.
     """
-    read = {label: read_name(label) for label in labels}
+    bare = _without_tags(labels)
+    read = {label: read_name(plain) for label, plain in bare.items()}
+    for label, name in read.items():
+        if bare[label] != label.strip() and name.how == AS_WRITTEN:
+            read[label] = replace(name, how=NO_TAG)
     doubtful = {x for x in read if form_key(x) in ENGLISH_TOO}
     if not any(read[label].how == NATIVE for label in read.keys() - doubtful):
         read |= {x: ReadName(_apart(x), True) for x in doubtful}
-    known = _form_set(read)
+    known = _form_set(bare.values())
     for label in read:
-        meaning = known.get(form_key(_without_tag(label.strip())))
+        meaning = known.get(form_key(_without_tag(bare[label])))
         if meaning is not None and meaning != read[label].text:
             read[label] = ReadName(meaning, True, IN_SET)
     counts = Counter(name.text.casefold() for name in read.values())
     taken = set(counts)
     for label, name in read.items():
-        whole = _whole(label)
+        whole = _whole(bare[label])
         says_more = len(whole.split()) > 1 or name.how == NATIVE
         is_new = says_more and whole.casefold() not in taken
         if counts[name.text.casefold()] > 1 and is_new:
@@ -185,6 +194,14 @@ def _without_tag(label: str) -> str:
     return bare if _known(bare) or is_coarse else label
 
 
+def _without_tags(labels: Iterable[str]) -> Dict[str, str]:
+    """Labels, each with what is left of it. "B-size" is a tag where all others are."""
+    stripped = {label: label.strip() for label in labels}
+    if len(stripped) < 2 or not all(map(_TAG.match, stripped.values())):
+        return stripped
+    return {label: _TAG.sub("", plain) for label, plain in stripped.items()}
+
+
 def _levels(label: str) -> List[str]:
     """From coarse to fine. In "event-attack/battle" the stroke means or."""
     sign = _LEVELS if _LEVELS.search(label) else _SLASH
@@ -230,7 +247,15 @@ def _whole(label: str) -> str:
 
 def _apart(text: str) -> str:
     words = _SIGNS.sub(" ", _CAPITAL_WITHIN.sub(" ", text)).lower().split()
-    return " ".join(SHORT_WORDS.get(word, word) for word in words)
+    return " ".join(map(_in_full, words, [*words[1:], ""]))
+
+
+def _in_full(word: str, following: str) -> str:
+    """A word that is often cut short: "no" is a number in "house_no" and "no_of_items",
+    and none in "person with no address"."""
+    if word == "no" and following not in ("", "of"):
+        return word
+    return SHORT_WORDS.get(word, word)
 
 
 def _words(text: str) -> str:
@@ -239,7 +264,7 @@ def _words(text: str) -> str:
         return known.meaning
     words = _apart(text).split()
     # "movie name", "entity type": the last word adds nothing.
-    while len(words) > 1 and _is_vague(words[-1]):
+    while len(words) > 1 and _is_vague(words[-1]) and words[-2] not in _WANTS_MORE:
         words.pop()
     rest = " ".join(words)
     known = _known(rest)

@@ -354,6 +354,23 @@ def test_it_is_told_how_a_name_was_read(label, how):
     assert read_name(label).how.startswith(how)
 
 
+@pytest.mark.parametrize(
+    "label",
+    ["other named thing", "anyone with a name", "person with no address"],
+)
+def test_a_last_word_that_the_others_need_is_kept(label):
+    assert read_name(label).text == label
+
+
+def test_where_all_classes_are_tags_each_is_read_without_its_prefix():
+    """Alone, "B-size" may be the name of a class, as "B-cell" is."""
+    read = read_names(["B-brand", "B-type", "B-size", "I-size", "B-Stadt"])
+    texts = ["brand", "type", "size", "size", "city"]
+    assert [name.text for name in read.values()] == texts
+    assert read["B-size"].how == "without the prefix of a tag"
+    assert read_names(["B-cell", "T-cell"])["B-cell"].text == "b cell"
+
+
 SIGNS = "_-.:/| "
 
 
