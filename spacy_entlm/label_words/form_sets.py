@@ -46,6 +46,20 @@ FORM_SETS: List[Dict[str, str]] = [
         **{"dsc": "description of a sample", "pro": "property", "apl": "application"},
         **{"smt": "synthesis method", "cmt": "characterization method"},
     },
+    # FabNER.
+    {
+        **{"mate": "material", "manp": "manufacturing process"},
+        **{"maceq": "machine or equipment", "appl": "application"},
+        **{"feat": "engineering feature", "pro": "mechanical property"},
+        **{"char": "characterization of a material", "para": "process parameter"},
+        **{"enat": "enabling technology", "conpri": "concept or principle"},
+        **{"mans": "manufacturing standard", "biop": "biomedical material"},
+    },
+    # Archaeology: ArcheoBERTje and its English and German parts.
+    {
+        **{"art": "artefact", "per": "time period", "loc": "location"},
+        **{"con": "archaeological context", "spe": "species", "mat": "material"},
+    },
     # CADEC.
     {
         **{"adr": "side effect of a drug", "drug": "drug", "disease": "disease"},

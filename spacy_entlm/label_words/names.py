@@ -16,8 +16,8 @@ from .short_forms import (
     form_key,
 )
 
-# "politicalParty", "HTMLParser"
-_CAPITAL_WITHIN = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# "politicalParty", "HTMLParser"; "pH" and "mRNA" are words.
+_CAPITAL_WITHIN = re.compile(r"(?<=[^\W\d_A-Z]{2})(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _TAG = re.compile(r"\A[BIESLU]-(?=.)")
 _NAMESPACE = re.compile(r"\A(us-gaap|ifrs-full|dei)[:_](?=.)", re.IGNORECASE)
 _LEVELS, _SLASH = re.compile(r"[\-.:]"), re.compile("/")
@@ -268,6 +268,8 @@ def _words(text: str) -> str:
         words.pop()
     rest = " ".join(words)
     known = _known(rest)
+    if known is None and len(words) > 1 and _is_vague(words[0]):
+        known = _known(" ".join(words[1:]))  # "name_person", "entityDate"
     return rest if known is None else known.meaning
 
 

@@ -101,7 +101,7 @@ _FORMS: Dict[str, str] = {
     "duration": "dur",
     "percentage": "percent perc pct prc percnt pctg",
     "amount of money": "money mon mny amount-money monetary",
-    "quantity": "quant qty amount amount-quantity measure-quantity unit",
+    "quantity": "quant qty amount amount-quantity measure-quantity",
     "cardinal number": "cardinal card number-cardinal amount-number",
     "ordinal number": "ordinal ord",
     "number": "num numeric nam-num",

@@ -362,6 +362,23 @@ def test_a_last_word_that_the_others_need_is_kept(label):
     assert read_name(label).text == label
 
 
+@pytest.mark.parametrize(
+    "label, text",
+    [
+        *(("pH", "ph"), ("mRNA", "mrna"), ("name_person", "person")),
+        *(("ne_location", "location"), ("entityDate", "date"), ("tagged", "tagged")),
+        ("name_order", "name order"),
+    ],
+)
+def test_words_that_say_nothing_may_stand_first(label, text):
+    assert read_name(label).text == text
+
+
+def test_a_unit_is_no_quantity():
+    read = read_names(["QUANTITY", "UNIT", "FOOD"])
+    assert [name.text for name in read.values()] == ["quantity", "unit", "food"]
+
+
 def test_where_all_classes_are_tags_each_is_read_without_its_prefix():
     """Alone, "B-size" may be the name of a class, as "B-cell" is."""
     read = read_names(["B-brand", "B-type", "B-size", "I-size", "B-Stadt"])
