@@ -17,7 +17,9 @@ from .short_forms import (
 )
 
 # "politicalParty", "HTMLParser"; "pH" and "mRNA" are words.
-_CAPITAL_WITHIN = re.compile(r"(?<=[^\W\d_A-Z]{2})(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_CAPITAL_WITHIN = re.compile(
+    r"(?<=[^\W\d_A-Z])(?<!\b[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
+)
 _TAG = re.compile(r"\A[BIESLU]-(?=.)")
 _NAMESPACE = re.compile(r"\A(us-gaap|ifrs-full|dei)[:_](?=.)", re.IGNORECASE)
 _LEVELS, _SLASH = re.compile(r"[\-.:]"), re.compile("/")
