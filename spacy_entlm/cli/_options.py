@@ -3,7 +3,7 @@
 These are defaults of parameters, whose names tell those of the options.
 """
 
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 import typer
 from spacy.cli._util import app
@@ -11,7 +11,12 @@ from spacy.cli._util import app
 from ..corpus import formats
 from ..lexicon import readers
 from ..lexicon.match import CASE_RULES, EXACT
-from ._util import one_line_errors
+from ._util import (
+    ANEW,
+    one_line_errors,
+    terminated_as_interrupted,
+    told_when_stopped,
+)
 
 
 def group(name: str, help: str, parent: typer.Typer = app) -> typer.Typer:
@@ -31,16 +36,27 @@ def command(
     app: typer.Typer = entlm_cli,
     overrides: bool = False,
     hidden: bool = False,
+    stopped: Optional[str] = ANEW,
 ) -> Callable:
     """Make a function a command whose errors are one line.
 
     overrides (bool): Whether `--section.setting value` may follow, for spaCy's
         `parse_config_overrides`.
     hidden (bool): Whether the help leaves it out.
+    stopped (Optional[str]): What it says if it is stopped by Ctrl-C or SIGTERM; None:
+        it deals with them itself, as servers do.
     """
     others = {"allow_extra_args": overrides, "ignore_unknown_options": overrides}
     register = app.command(name, context_settings=others, hidden=hidden)
-    return lambda function: register(one_line_errors()(function))
+
+    def make(function: Callable) -> Any:
+        function = one_line_errors()(function)
+        if stopped is not None:
+            function = terminated_as_interrupted()(function)
+            function = told_when_stopped(stopped)(function)
+        return register(function)
+
+    return make
 
 
 def arg(metavar: str, help: str, default: Any = ...) -> Any:

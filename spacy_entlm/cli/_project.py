@@ -9,7 +9,7 @@ results get the name of the data's folder.
 import sys
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, Iterable, List, Tuple
 
 import srsly
 import typer
@@ -23,16 +23,16 @@ DATA, DATASET = "data", "dataset"
 OUR_COMMANDS = "spacy entlm "
 
 
-class UnknownVariable(ValueError):
-    """A variable that the project does not have; the message names those it has."""
+class WrongArguments(ValueError):
+    """Arguments that spaCy would not understand, or not as they are meant."""
 
 
 def check_project_run(arguments: List[str]) -> None:
     """Check the arguments of this program, and add to them, as `project_arguments` says
-    it; a variable that there is not ends it with one line."""
+    it; what is wrong ends it with one line."""
     try:
         arguments += project_arguments(arguments)
-    except UnknownVariable as error:
+    except WrongArguments as error:
         line = locale_escape(f"✘ {error}")
         typer.echo(typer.style(line, fg="red"), err=True)
         sys.exit(1)
@@ -44,26 +44,49 @@ def project_arguments(arguments: List[str]) -> List[str]:
     arguments (List[str]): Of the program, its name first (`sys.argv`).
     RETURNS (List[str]): What is to be added: where only the folder of data is named,
         the folder's name is that of the dataset. None for other commands.
-    RAISES (UnknownVariable): If the project has no variable of a name.
+    RAISES (WrongArguments): If the project has no variable of a name, its folder is not
+        named before them, a variable lacks "vars.", or the data are no folder.
     """
     if arguments[1:3] != RUN or "--help" in arguments:
         return []
     given, others = _parse(arguments[3:])
     folder = Path(others[1]) if len(others) > 1 else Path.cwd()
     known = _variables(folder / PROJECT_FILE)
-    for name in given:
-        if known and name not in known:
-            near = get_close_matches(name, known, n=1)
-            meant = f" (do you mean {VARS}{near[0]}?)" if near else ""
-            raise UnknownVariable(
-                f"{PROJECT_FILE} has no variable {name!r}, as in {VARS}{name}{meant}"
-                f"; it has {', '.join(known)}"
+    if known:
+        _check_names(given, known)
+        _check_bare_names(arguments[3:], known)
+        if given and len(others) == 1:
+            command = (
+                f"python -m spacy project run {others[0]} . {VARS}{min(given)} ..."
             )
+            raise WrongArguments(f"name the project's folder, here '.': {command}")
+    if DATA in known and (path := folder / given.get(DATA, "")).is_file():
+        problem = f"{VARS}{DATA} names a folder, and {path} is a file: put it into a "
+        raise WrongArguments(f"{problem}folder of its own, as train{path.suffix}")
     if not {DATA, DATASET} <= known.keys() or DATA not in given or DATASET in given:
         return []
     data = (folder / given[DATA]).resolve()
     is_default = data == (folder / str(known[DATA])).resolve()
     return [] if is_default or not data.name else [f"{VARS}{DATASET}", data.name]
+
+
+def _check_names(given: Iterable[str], known: Dict[str, Any]) -> None:
+    for name in given:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            meant = f" (do you mean {VARS}{near[0]}?)" if near else ""
+            raise WrongArguments(
+                f"{PROJECT_FILE} has no variable {name!r}, as in {VARS}{name}{meant}"
+                f"; it has {', '.join(known)}"
+            )
+
+
+def _check_bare_names(arguments: Iterable[str], known: Dict[str, Any]) -> None:
+    for argument in arguments:
+        option = argument.partition("=")[0]
+        name = option.lstrip("-").removeprefix("vars.").removeprefix("var.")
+        if option.startswith("-") and name in known and option != f"{VARS}{name}":
+            raise WrongArguments(f"there is no {option}: write {VARS}{name}")
 
 
 def _parse(arguments: List[str]) -> Tuple[Dict[str, str], List[str]]:

@@ -1,6 +1,10 @@
 """What the commands share: errors, outputs, progress, pipelines, lexicons."""
 
 import logging
+import os
+import signal
+import sys
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
@@ -21,17 +25,30 @@ from ..lexicon.readers import read_lexicon
 from ..pipeline.loading import blank_pipeline
 from ..scale.apply import apply_sharded
 from ..scale.engines import Engine
+from ..scale.layout import FAILED
 from ..scale.worker import Reader
 
 logger = logging.getLogger(__name__)
-# Exit status of a program that was stopped by the keyboard.
-INTERRUPTED = 130
+# Exit status of a program that was stopped by the keyboard, and by SIGTERM.
+INTERRUPTED, TERMINATED = 130, 143
+# What a command says when it is stopped: outputs are written whole or not at all.
+ANEW = "Stopped: nothing is left half-written. The same command begins anew."
+GOES_ON = "Stopped: the same command goes on where it was."
+RESUMED = "Stopped: the same command with --resume goes on at the last checkpoint."
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, by which a system stops a program, where it is taken as Ctrl-C is."""
 
 
 def echo(*lines: str) -> None:
-    """Print lines on stdout, with "?" for what the terminal cannot show."""
+    """Print lines on stdout, with "?" for what the terminal cannot show. Where nobody
+    reads them any more, as after `| head`, the work goes on without them."""
     for line in lines:
-        typer.echo(locale_escape(line))
+        try:
+            typer.echo(locale_escape(line))
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def score_table(rows: Dict[str, Dict[str, float]]) -> List[str]:
@@ -60,6 +77,40 @@ def one_line_errors() -> Iterator[None]:
         raise typer.Exit(code=1) from error
 
 
+@contextmanager
+def told_when_stopped(line: str) -> Iterator[None]:
+    """Say a line where the user or the system stops the program, and end it with the
+    status for that."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        typer.echo(f"\n{locale_escape(line)}", err=True)
+        is_terminated = isinstance(error, Terminated)
+        raise typer.Exit(TERMINATED if is_terminated else INTERRUPTED) from error
+
+
+@contextmanager
+def terminated_as_interrupted() -> Iterator[None]:
+    """Let SIGTERM end what runs as Ctrl-C does, so that it leaves nothing behind; in
+    this process, not in those that it starts."""
+    process = os.getpid()
+
+    def end(number: int, frame: Any) -> None:
+        if os.getpid() == process:
+            raise Terminated
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def check_outputs(
     paths: Iterable[Path], sources: Sequence[Optional[Path]], overwrite: bool
 ) -> None:
@@ -84,7 +135,11 @@ def apply_on(engine: Engine, reader: Reader, in_: str, out: str, **how: Any) -> 
         return tqdm(outcomes, total=total, unit="shard", **bar_place())
 
     counts = apply_sharded(reader, in_, out, engine=engine, progress=bar, **how)
-    echo(", ".join(f"{counts[key]:,} {key}" for key in counts), f"Wrote {out}")
+    echo(", ".join(f"{counts[key]:,} {key}" for key in counts))
+    if counts.get(FAILED):
+        folder = f"{out.rstrip('/')}/{FAILED}"
+        echo(f"Texts that failed are in {folder}, each with what was wrong")
+    echo(f"Wrote {out}")
 
 
 def load_docs(

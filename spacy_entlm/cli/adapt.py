@@ -15,6 +15,7 @@ from ..files.counts import count_of
 from ..files.errors import DataError
 from ..files.folder import check_output_folder, write_folder
 from ..files.text import find_part
+from ..pipeline.loading import check_pipeline
 from ._options import GPU_ID, OVERWRITE, arg, command, opt
 from ._util import echo
 
@@ -76,8 +77,7 @@ def adapt_cli(
         )
         return
     check_output_folder(out, source=pipeline, overwrite=overwrite)
-    if not (pipeline / "config.cfg").is_file():
-        raise DataError("is no trained pipeline: it has no config.cfg", path=pipeline)
+    check_pipeline(pipeline)
     setup_gpu(gpu_id, silent=True)
     nlp = spacy.load(pipeline)
     gold = [doc for doc in read_docbin(examples, nlp) if len(doc)]

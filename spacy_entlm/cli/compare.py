@@ -7,7 +7,7 @@ from typing import Any, List, Optional, Tuple
 from ..evaluation.pages import HOW_TO_GET, has_matplotlib
 from ..files.errors import DataError
 from ._options import arg, command, flag, opt
-from ._util import echo
+from ._util import GOES_ON, echo
 
 # Errors that are printed; all of them are in errors.txt.
 N_ERRORS_SHOWN = 5
@@ -19,7 +19,7 @@ _BASELINE = (
 _SET = "NAME=VALUE replaces a value of the config; may be given several times"
 
 
-@command("compare")
+@command("compare", stopped=GOES_ON)
 def compare_cli(
     config_path: Path = arg(
         "CONFIG.yml", "File that says what to compare, such as configs/compare.yml"
@@ -60,7 +60,7 @@ def compare_cli(
     if result.records or report_only:
         title = config.title
         lines = write_report(result, folder, title, baselines=baseline, seed=seed)
-        echo(*lines, f"Wrote {folder / PAGE}")
+        echo("F1, as mean (standard deviation):", *lines, f"Wrote {folder / PAGE}")
         if not has_matplotlib():
             echo(HOW_TO_GET)
     if errors := result.errors:

@@ -11,12 +11,12 @@ from ..files.counts import count_of
 from ..files.errors import DataError
 from ..files.file import check_extension, check_output, replace_file
 from ._options import CONFIG, FORMAT, arg, command, flag, opt
-from ._util import INTERRUPTED, echo, progress_bar
+from ._util import GOES_ON, echo, progress_bar
 
 DEFAULT_FOLDER = Path("build") / "crossval"
 
 
-@command("crossval", overrides=True)
+@command("crossval", overrides=True, stopped=GOES_ON)
 def crossval_cli(
     ctx: typer.Context,
     config_path: Path = CONFIG,
@@ -86,13 +86,9 @@ def crossval_cli(
         *(f"Warning: {problem}" for problem in problems),
     )
     settings = Settings(folds, repeats, seed, curve)
-    try:
-        outcomes = run_trainings(
-            trainer, docs, settings, out, overwrite=overwrite, notify=echo
-        )
-    except KeyboardInterrupt as err:
-        echo("", "Stopped: the same command goes on where it was.")
-        raise typer.Exit(INTERRUPTED) from err
+    outcomes = run_trainings(
+        trainer, docs, settings, out, overwrite=overwrite, notify=echo
+    )
     result = summarise(docs, outcomes)
     paths = {"config": config_path, "data": data_path}
     values = {**paths, **overrides, **settings._asdict()}

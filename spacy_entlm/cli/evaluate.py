@@ -16,10 +16,10 @@ from ..corpus.formats import EXTENSIONS
 from ..corpus.readers import read_docs
 from ..evaluation.reliability import reliability
 from ..evaluation.scoring import score_entities
-from ..files.errors import DataError
 from ..files.file import replace_file
 from ..files.json_lines import dump_json
 from ..files.text import find_part
+from ..pipeline.loading import check_pipeline
 from ._options import FORMAT, GPU_ID, OVERWRITE, arg, command, opt
 from ._util import check_outputs, echo, progress_bar, score_table
 
@@ -49,8 +49,7 @@ def evaluate_cli(
     test = find_part(data, "test", EXTENSIONS) if data.is_dir() else data
     if out is not None:
         check_outputs([out], [data, test], overwrite)
-    if not (pipeline / "config.cfg").is_file():
-        raise DataError("is no trained pipeline: it has no config.cfg", path=pipeline)
+    check_pipeline(pipeline)
     figures = None
     if test is None:
         echo(f"{data} has no test part: F1 is not measured")

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import spacy
-
 from ..files.folder import check_output_folder
 from ._options import OVERWRITE, arg, command, opt
 from ._util import echo
@@ -30,8 +28,10 @@ def export_cli(
     source = Path(pipeline)
     check_output_folder(out, source=source, overwrite=overwrite)
     from ..pipeline.export import check_installed, export  # torch takes seconds
+    from ..pipeline.loading import load_pipeline
 
     check_installed()
-    exported = export(spacy.load(pipeline), out, format=format, overwrite=overwrite)
+    exported = export(load_pipeline(pipeline), out, format=format, overwrite=overwrite)
     size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
-    echo(f"{', '.join(exported.pipe_names)}: {size / 1e6:,.0f} MB", f"Wrote {out}")
+    names = ", ".join(exported.pipe_names)
+    echo(f"Components: {names}; {size / 1e6:,.0f} MB", f"Wrote {out}")

@@ -20,7 +20,7 @@ from ..lexicon.sparql import USER_AGENT, EndpointError, SparqlClient
 from ..pipeline.loading import blank_pipeline
 from . import _options as opts
 from ._options import arg, command, entlm_cli, group, opt
-from ._util import check_outputs, echo, load_lexicon, progress_bar
+from ._util import GOES_ON, check_outputs, echo, load_lexicon, progress_bar
 
 _N_EXAMPLES = 5
 _FORMS = (
@@ -132,7 +132,7 @@ def mine_cli(
     _write(entries, output_path, [], overwrite)
 
 
-@command("wikidata", lexicon_cli)
+@command("wikidata", lexicon_cli, stopped=GOES_ON)
 def wikidata_cli(
     output_path: Path = OUT,
     config: Path = opt(..., "JSON file of labels and Wikidata classes"),

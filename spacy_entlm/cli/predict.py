@@ -29,7 +29,7 @@ from ._options import (
     flag,
     opt,
 )
-from ._util import apply_on, echo
+from ._util import GOES_ON, apply_on, echo, told_when_stopped
 
 DEFAULT_LANG = "en"
 SHARD_BYTES = 1_000_000
@@ -57,7 +57,7 @@ class Asked(NamedTuple):
     out: str
 
 
-@command("predict")
+@command("predict", stopped="Stopped: OUT is as it was before.")
 def predict_cli(
     paths: List[str] = arg("[PIPELINE] IN OUT", _PATHS),
     labels: Optional[str] = opt(None, f"Predict without a pipeline. {LABELS_HELP}"),
@@ -240,7 +240,8 @@ def _to_folder(
         how = (asked.lang, asked.backbone, asked.threshold)
         reader = NamesReader(asked.classes, *how, gpu)
     where = {"in_": asked.in_, "out": asked.out}
-    apply_on(engine, reader, **where, **shards._asdict(), overwrite=overwrite)
+    with told_when_stopped(GOES_ON):
+        apply_on(engine, reader, **where, **shards._asdict(), overwrite=overwrite)
 
 
 def _load(asked: Asked) -> Language:

@@ -5,7 +5,7 @@ from typing import List, Optional
 
 from ..backbones.names import ENTLM_BASE
 from ._options import arg, command, flag, opt
-from ._util import echo
+from ._util import RESUMED, echo
 
 TEXT = arg(
     "TEXT...",
@@ -19,7 +19,7 @@ BACKBONE = opt(
 SEED = opt(0, "Seed of all random numbers")
 
 
-@command("pretrain")
+@command("pretrain", stopped=RESUMED)
 def pretrain_cli(
     text: List[Path] = TEXT,
     out: Path = OUT,

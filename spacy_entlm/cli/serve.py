@@ -15,7 +15,7 @@ READERS = (
 )
 
 
-@command("serve")
+@command("serve", stopped=None)
 def serve_cli(
     pipeline: str = arg("PIPELINE", "Folder or package of a pipeline"),
     host: str = opt(

@@ -3,14 +3,12 @@
 from pathlib import Path
 from typing import List, Optional
 
-import typer
-
 from ..backbones.names import ENTLM_BASE
 from ._options import arg, command, flag, opt
-from ._util import INTERRUPTED, echo
+from ._util import RESUMED, echo, told_when_stopped
 
 
-@command("teach")
+@command("teach", stopped=RESUMED)
 def teach_cli(
     lines: List[Path] = arg(
         "LINES...",
@@ -78,8 +76,8 @@ def teach_cli(
     teaching = Teaching(lines, out, backbone, text or [], settings, echo)
     try:
         teaching.run(resume=resume, overwrite=overwrite)
-    except KeyboardInterrupt as error:
-        then = "the same command with --resume goes on at the last checkpoint."
-        begun = teaching.folder.is_begun
-        echo("", f"Stopped: {then if begun else 'nothing was learned yet.'}")
-        raise typer.Exit(INTERRUPTED) from error
+    except KeyboardInterrupt:
+        if teaching.folder.is_begun:
+            raise
+        with told_when_stopped("Stopped: nothing was learned yet."):
+            raise

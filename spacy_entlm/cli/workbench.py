@@ -18,7 +18,7 @@ from ._options import arg, command, opt
 from ._util import echo, load_lexicon
 
 
-@command("workbench")
+@command("workbench", stopped=None)
 def workbench_cli(
     texts: Path = arg("TEXTS", "Texts, annotated or not, or a folder of data"),
     folder: Path = arg("DIR", "Folder of the workbench, new or an earlier one"),

@@ -3,6 +3,7 @@ integer program where that finds no sample."""
 
 import random
 from collections import Counter, defaultdict
+from pathlib import Path
 from typing import Iterable, NamedTuple, Optional, Sequence
 
 import numpy
@@ -16,7 +17,14 @@ MAX_SECONDS = 30.0
 
 
 class SamplingError(DataError):
-    """The data do not allow the sample that was asked for."""
+    """The data do not allow the sample that was asked for: the message, and the reason
+    alone, without what is to be done on the command line of `sample`."""
+
+    def __init__(
+        self, reason: str, advice: str = "", *, path: Optional[Path] = None
+    ) -> None:
+        super().__init__(f"{reason}{advice}", path=path)
+        self.reason = str(self).removesuffix(advice)
 
 
 class _Candidate(NamedTuple):
@@ -127,8 +135,9 @@ def _check_enough(
         )
     raise SamplingError(
         f"cannot draw {shots} entities of every class: there are {', '.join(lacking)}"
-        f"{left_out}. Lower --shots, add examples of these classes, {or_more}or use "
-        "all with --shots all"
+        f"{left_out}",
+        f". Lower --shots, add examples of these classes, {or_more}or use all with "
+        "--shots all",
     )
 
 
@@ -211,8 +220,8 @@ def _solve(
         why = "there is no such sample" if found.status == 2 else "none was found"
         raise SamplingError(
             f"cannot draw exactly {bounds[0]} entities of every class: sentences hold "
-            f"too many at once, {why}. Take a few more with --at-least, or another "
-            "number of --shots"
+            f"too many at once, {why}",
+            ". Take a few more with --at-least, or another number of --shots",
         )
     chosen = []
     for members, n_taken in zip(groups.values(), found.x):

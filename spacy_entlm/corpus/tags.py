@@ -25,7 +25,8 @@ _PREFIXED = re.compile(r"([BILUES])-(\S.*)", re.DOTALL)
 _OTHER_PREFIX = re.compile(r"[A-Z][-_:/]|[bi][-_:/]")
 _BARE_LABEL = re.compile(r"[^\W\d_](?:[\w\-./&+]|[^\x00-\x7f\s\w])*")
 _PREFIX_ONLY = re.compile(r"[BILUES]-")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+# Line breaks and the like, and halves of characters, which cannot be written.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 # Two tags in one, as tools for nested entities write them.
 _SEVERAL = re.compile(r"[|,;/][BILUES]-")
 # BIOES names the end and the single word otherwise than BILUO.
@@ -93,8 +94,8 @@ def parse_tag(tag: str, prefixed: Optional[str]) -> tuple[str, str]:
 def check_label(label: str) -> str:
     """Give a class back if it can be told from others in every file that we write.
     RAISES (ValueError): If it is empty, means "no entity", is nothing but a prefix, or
-    holds line breaks, tabs or the like, begins or ends with a sign that nobody sees, or
-    is too long for a name."""
+    holds line breaks, tabs, bytes that are no UTF-8 or the like, begins or ends with a
+    sign that nobody sees, or is too long for a name."""
     if (
         label in (OUTSIDE, MISSING, "")
         or label != label.strip()

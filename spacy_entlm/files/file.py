@@ -3,6 +3,7 @@
 A link stays a link, here and for folders: what it points to gets the new content.
 """
 
+import errno
 import glob
 import os
 import secrets
@@ -20,6 +21,8 @@ except ImportError:  # Windows: there, what a killed process left stays
     fcntl = None  # type: ignore[assignment]
 
 _N_TOKEN_BYTES = 4
+# No room on the disk, and none that is left to the user or to one file.
+_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 def check_output(
@@ -33,6 +36,7 @@ def check_output(
     """
     if path.is_dir():
         raise DataError("is a folder: name a file for the output", path=path)
+    check_place(path)
     if not path.exists():
         return
     if not path.is_file():
@@ -44,8 +48,37 @@ def check_output(
         raise DataError(problem, path=path)
 
 
+def check_place(path: Path) -> None:
+    """RAISES (DataError): If nothing can be written at a path, since what is above it
+    is a file, or a folder that may not be written to."""
+    above = next(x for x in path.resolve().parents if x.exists())
+    if not above.is_dir():
+        problem = f"cannot be written, as {above} is a file"
+        raise DataError(f"{problem}: choose another output", path=path)
+    if not os.access(above, os.W_OK):
+        problem = f"cannot be written, as the folder {above} may not be written to"
+        raise DataError(f"{problem}: choose another output", path=path)
+
+
+@contextmanager
+def told_if_full(path: Path) -> Iterator[None]:
+    """RAISES (DataError): Which output it is that the disk has no room for."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        problem = f"cannot be written ({error.strerror})"
+        raise DataError(
+            f"{problem}: make room, or choose another output", path=path
+        ) from error
+
+
 def check_extension(path: Path, known: Sequence[str]) -> None:
-    """RAISES (DataError): If the name of an output ends in none of some extensions."""
+    """RAISES (DataError): If an output is a folder, or its name ends in none of some
+    extensions."""
+    if path.is_dir():
+        raise DataError("is a folder: name a file for the output", path=path)
     if not path.name.lower().endswith(tuple(known)):
         some = " or ".join([", ".join(known[:-1]), known[-1]] if known[1:] else known)
         raise DataError(f"cannot be written: end its name in {some}", path=path)
@@ -70,7 +103,7 @@ def write_file(path: Path, *, overwrite: bool = True) -> Iterator[Path]:
     name = f".{target.stem}.{secrets.token_hex(_N_TOKEN_BYTES)}{target.suffix}"
     temporary = target.with_name(name)
     try:
-        with _held(temporary):
+        with told_if_full(path), _held(temporary):
             yield temporary
             sync(temporary)
             check_output(path, overwrite=overwrite)

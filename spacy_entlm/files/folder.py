@@ -15,7 +15,7 @@ from typing import Callable, Collection, Dict, Iterator, List, Optional, Tuple, 
 import srsly
 
 from .errors import DataError
-from .file import sync
+from .file import check_place, sync, told_if_full
 from .json_lines import dump_json, read_json
 from .temporary import temporary_folder
 
@@ -50,6 +50,7 @@ def check_output_folder(
     overwrite (bool): Whether files that an earlier run wrote may be replaced.
     RAISES (DataError): If it may not.
     """
+    check_place(folder / LIST_FILE if folder.is_dir() else folder)
     if not folder.exists():
         return
     if not folder.is_dir():
@@ -77,9 +78,10 @@ def write_folder(
         or the other way round.
     """
     is_new = not folder.exists()
+    check_place(folder)
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        with _locked(folder):
+        with told_if_full(folder), _locked(folder):
             _recover(folder)
             check_output_folder(folder, overwrite=overwrite)
             with _writing(folder / _WRITING, folder / _COMPLETE) as writing:

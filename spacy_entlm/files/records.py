@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Dict, Iterable, List
 
 from .errors import DataError
-from .file import lock_file
+from .file import lock_file, told_if_full
 from .json_lines import dump_line, load_object
 from .text import read_bytes
 
@@ -47,7 +47,7 @@ class Records(ExitStack):
     def append(self, records: Iterable[Record]) -> None:
         """Append records in one piece, and see that they are on disk."""
         lines = [dump_line({FORMAT_KEY: self.form, **record}) for record in records]
-        with self.path.open("ab") as file_:
+        with told_if_full(self.path), self.path.open("ab") as file_:
             file_.write(b"".join(lines))
             file_.flush()
             os.fsync(file_.fileno())

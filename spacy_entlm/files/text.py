@@ -17,6 +17,17 @@ UNPACK_ERRORS = (lzma.LZMAError, zlib.error, gzip.BadGzipFile, EOFError)
 # JSON has 12 characters for each.
 MAX_LINE_CHARS = 2**24
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+# How files begin that are no text, and what is to be done with them.
+_NO_TEXT = {
+    b"\x1f\x8b": "is packed: end its name in .gz",
+    b"\xfd7zXZ\0": "is packed: end its name in .xz",
+    **{
+        b"BZh%d1A" % level: "is packed as bz2: unpack it, or pack it as .gz or .xz"
+        for level in range(1, 10)
+    },
+    b"PK\3\4": "is an archive: unpack it, and name a file in it",
+}
+_N_HEAD_BYTES = 6
 # Where a line ends within a text, as for str.splitlines: also at a vertical tab, a form
 # feed and Unicode's separators.
 LINE_BREAK = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -99,7 +110,9 @@ def read_lines(path: Path, *, longest: Optional[int] = None) -> Iterator[Line]:
     number = 0
     try:
         with open_packed(path, "rb") as file_:
-            marked = file_.read(2) in UTF16_MARKS
+            head = file_.read(_N_HEAD_BYTES)
+        _check_head(head, path)
+        marked = head[:2] in UTF16_MARKS
         form = ("utf-16", "strict") if marked else ("utf-8-sig", "surrogateescape")
         with TextIOWrapper(open_packed(path, "rb"), *form) as text:
             for number, line in _split(text, longest, path):
@@ -116,6 +129,17 @@ def read_lines(path: Path, *, longest: Optional[int] = None) -> Iterator[Line]:
         raise DataError(f"{problem}fetch or pack the file again", path=path) from error
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror})", path=path) from error
+
+
+def _check_head(head: bytes, path: Path) -> None:
+    """RAISES (DataError): If a file that begins with these bytes is no text."""
+    for mark, problem in _NO_TEXT.items():
+        if head.startswith(mark):
+            raise DataError(problem, path=path)
+    # Every second byte of UTF-16 is zero in most languages of Latin letters.
+    if len(head) > 3 and any(not any(head[i:4:2]) and any(head[:4]) for i in (0, 1)):
+        problem = "no UTF-8, but perhaps UTF-16 without its mark"
+        raise DataError(f"{problem}. Save the file as UTF-8", path=path)
 
 
 def open_packed(path: Path, mode: str = "wb") -> IO[bytes]:

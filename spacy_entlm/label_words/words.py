@@ -49,10 +49,22 @@ def check_label_words(label_words: Any, *, tags: bool = True) -> LabelWords:
         if not all(isinstance(word, str) for word in words):
             problem = f"not all words are text: {words!r:.100}"
             raise LabelWordError(f"Label {label!r:.100}: {problem}")
+        _check_text(label, *words)
         stripped = [word.strip() for word in words]
         merged = checked.get(label, []) + [word for word in stripped if word]
         checked[label] = list(dict.fromkeys(merged))
     return checked
+
+
+def _check_text(*texts: str) -> None:
+    """RAISES (LabelWordError): If a text cannot be written: a command line in another
+    encoding, or JSON with half a character, gives such ones."""
+    for text in texts:
+        try:
+            text.encode("utf8")
+        except UnicodeEncodeError as error:
+            problem = f"{text!r:.100} holds a character that is no UTF-8"
+            raise LabelWordError(f"{problem}: write it anew") from error
 
 
 def read_label_words(path: Union[str, Path], *, tags: bool = True) -> LabelWords:

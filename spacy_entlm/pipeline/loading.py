@@ -1,6 +1,7 @@
 """Pipelines: loaded with other settings than they were saved with, empty, or begun by
 the names of classes."""
 
+from pathlib import Path
 from typing import Any, Optional
 
 import spacy
@@ -13,6 +14,17 @@ from ..label_words.words import LabelWords
 from .base import MaskedLMNER
 
 ENTLM_NER = "entlm_ner"
+# In the folder of a pipeline, and the one that a training leaves in its output.
+CONFIG_FILE, TRAINED = "config.cfg", "model-last"
+
+
+def check_pipeline(folder: Path) -> None:
+    """RAISES (DataError): If a folder holds no pipeline; one in it is named."""
+    if not (folder / CONFIG_FILE).is_file():
+        within = folder / TRAINED
+        hint = f", but {within} is one" if (within / CONFIG_FILE).is_file() else ""
+        problem = f"is no trained pipeline: it has no {CONFIG_FILE}{hint}"
+        raise DataError(problem, path=folder)
 
 
 def load_pipeline(name: str, threshold: Optional[float] = None) -> Language:
@@ -20,8 +32,11 @@ def load_pipeline(name: str, threshold: Optional[float] = None) -> Language:
 
     name (str): Of its folder or package. threshold (Optional[float]): Entities of less
         confidence are dropped; None: as it was saved.
-    RAISES (ValueError): If a threshold is given, and none of its components has one.
+    RAISES (ValueError): If a threshold is given, and none of its components has one, or
+        a folder of the name is no pipeline.
     """
+    if Path(name).is_dir():
+        check_pipeline(Path(name))
     nlp = spacy.load(name)
     if threshold is not None and not set_threshold(nlp, threshold):
         raise ValueError(f"{name} has no component with a threshold")

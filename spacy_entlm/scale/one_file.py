@@ -22,7 +22,14 @@ from ..corpus.texts import (
     text_of,
 )
 from ..files.errors import DataError
-from ..files.file import check_extension, check_output, lock_file, sync, write_file
+from ..files.file import (
+    check_extension,
+    check_output,
+    lock_file,
+    sync,
+    told_if_full,
+    write_file,
+)
 from ..files.json_lines import dump_line, load_object
 from ..files.progress import bar_place
 from ..files.text import check_file, unpacked_extension
@@ -183,7 +190,7 @@ class _Unfinished:
                 part.unlink(missing_ok=True)
             n_done = self._check() if part.exists() else 0
             try:
-                with part.open("ab") as file_:
+                with told_if_full(part), part.open("ab") as file_:
                     yield file_, n_done
             except BaseException:
                 if not part.stat().st_size:  # nothing to go on with

@@ -21,6 +21,7 @@ logger = logging.getLogger("spacy.entlm")
 
 # Of the examples that are counted.
 FEW = 5
+MAX_F1 = 100.0
 Scores = Optional[Dict[str, Dict[str, float]]]
 Printer = Tuple[Callable[[Optional[Dict[str, Any]]], None], Callable[[], None]]
 
@@ -123,6 +124,9 @@ def summary_lines(
     elif scores is None:
         advice = "measure each class, with `evaluate` on a test part or with `crossval`"
         return [*lines, f"Next: {advice}"]
+    elif round(f1s[weakest], 1) == MAX_F1:
+        advice = "nothing was missed here: find entities in texts of your own, with "
+        return [*lines, f"Next: {advice}`predict`, and mark those that are wrong"]
     else:
         advice = f"more examples or names of {weakest}, or other label words: its F1 "
         advice += f"is {f1s[weakest]:.1f}"

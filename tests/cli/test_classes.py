@@ -120,6 +120,8 @@ def test_rows_that_are_near_are_listed_up_to_a_number(classes, monkeypatch, trai
     "args, message",
     [
         ([","], "no name of a class"),
+        # As a command line in another encoding than UTF-8 gives it.
+        (["wood,B\udcf6den"], "is no class of entities"),
         (["none.json"], "none.json: no such file"),
         (["empty"], "has no entlm_ner"),
         (["empty", "--backbone", "x"], "--backbone goes with names"),

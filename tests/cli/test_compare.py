@@ -59,14 +59,14 @@ def compare(tmp_path, monkeypatch, annotated, bert, label_words):
 
 def test_a_run_ends_in_a_report_and_goes_on(compare):
     output = compare("c.yml", "out")
-    assert "4 cells: 0 are there" in output
-    assert "method | tiny, K = 5" in output
+    assert "4 results: 0 are there already" in output
+    assert "F1, as mean (standard deviation):\nmethod | tiny, K = 5" in output
     assert "Wrote out/report.html" in output
     assert "<h1>Tiny</h1>" in Path("out/report.html").read_text()
     # To the tagger without being asked.
     assert "method=bert_tagger" in Path("out/differences.csv").read_text()
     assert Path("out/records.jsonl").read_text().count("\n") == 4
-    assert "4 cells: 4 are there" in compare("c.yml", "out")
+    assert "4 results: 4 are there already" in compare("c.yml", "out")
 
 
 def test_numbers_of_examples_that_the_data_lack_are_left_out_and_told(compare):
@@ -77,19 +77,23 @@ def test_numbers_of_examples_that_the_data_lack_are_left_out_and_told(compare):
         Path(name).write_text(lines)
     settings = ["--set", "shots=[2,50,100]", "--set", "splits=[1]"]
     output = compare("c.yml", "out", *settings, "--set", "datasets.tiny.data=own")
-    assert "tiny: K = 50 is left out: cannot draw 50 entities of every" in output
-    assert "K = 100 is left out" in output
-    assert "2 cells: 0 are there" in output and "tiny, K = 2" in output
+    told = "tiny: 50 examples of each class are left out: cannot draw 50 entities of"
+    assert told in output and "100 examples of each class are left out" in output
+    assert "--shots" not in output  # an option of another command
+    assert "2 results: 0 are there already" in output and "tiny, K = 2" in output
     settings = ["--set", "shots=[5,20]", "--set", "splits=[1,2]"]
     output = compare("c.yml", "given", *settings)
-    assert output.count("K = 20 is left out: data: has neither 20shot/1.*") == 1
-    assert "4 cells: 0 are there" in output
+    assert (
+        output.count("20 examples of each class are left out: data: has neither") == 1
+    )
+    assert "4 results: 0 are there already" in output
 
 
 def test_data_that_have_too_few_for_all_numbers_are_one_line(compare):
     Path("data/train.jsonl").write_text(Path("data/test.jsonl").read_text())
     output = compare("c.yml", "out", "--set", "shots=[50,100]", code=1)
     assert "cannot draw 50 entities of every class" in output
+    assert "lower `shots` in the config" in output and "--shots" not in output
     assert "Traceback" not in output
 
 
@@ -100,7 +104,7 @@ def test_a_report_alone_trains_nothing(compare):
     output = compare(
         "c.yml", "out", "--report-only", "--baseline", "method=entlm", "--seed", 3
     )
-    assert "2 of 4 cells have no record yet" in output
+    assert "2 of 4 results are not there yet" in output
     assert "method=entlm" in Path("out/report.html").read_text()
     assert Path("out/records.jsonl").read_bytes() == records
 
@@ -123,7 +127,10 @@ def test_values_may_be_set(compare):
         (["c.yml", "out", "--set", "datasets.tiny.label_words=n.json"], "n.json"),
         (["c.yml", "out", "--baseline", "method=x"], "no method is 'x'"),
         (["c.yml", "out", "--baseline", "x"], "--baseline is FIELD=VALUE"),
-        (["c.yml", "out", "--report-only"], "records.jsonl: no such file"),
+        (
+            ["c.yml", "out", "--report-only"],
+            "as nothing was trained yet: leave out --rep",
+        ),
     ],
 )
 def test_bad_input_is_one_line_before_anything_is_trained(compare, arguments, message):

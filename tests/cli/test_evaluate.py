@@ -74,11 +74,14 @@ def test_classes_that_the_pipeline_lacks_are_told(evaluate, trained_folder):
     "args, text",
     [
         (["none", "data"], "none: is no trained pipeline: it has no config.cfg"),
+        (["out", "data"], "has no config.cfg, but out/model-last is one"),
         (["PIPELINE", "none.txt"], "none.txt: no such file"),
         (["PIPELINE", "data/test.txt", "--out", "data/test.txt"], "is the input too"),
     ],
 )
 def test_bad_arguments_are_one_line(evaluate, trained_folder, args, text):
+    Path("out/model-last").mkdir(parents=True)
+    Path("out/model-last/config.cfg").touch()
     result = evaluate(*(trained_folder if arg == "PIPELINE" else arg for arg in args))
     assert result.exit_code == 1
     (line,) = result.stderr.splitlines()

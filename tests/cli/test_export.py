@@ -1,6 +1,7 @@
 """The command `export`."""
 
 import json
+import shutil
 import sys
 
 import pytest
@@ -18,13 +19,27 @@ def test_command(trained_folder, tmp_path, texts):
     line = ["export", str(trained_folder), str(out)]
     done = CliRunner().invoke(entlm_cli, line)
     assert done.exit_code == 0, done.output
-    assert f"Wrote {out}" in done.output
+    assert f"Components: {NAME}; " in done.output and f"Wrote {out}" in done.output
     assert len(spacy.load(out)(texts[0]).ents) == 2
     assert CliRunner().invoke(entlm_cli, line).exit_code == 1
     done = CliRunner().invoke(entlm_cli, [*line, "--format", "int8", "--overwrite"])
     assert done.exit_code == 0, done.output
     facts = json.loads((out / NAME / "model" / "export.json").read_text())
     assert facts["format"] == "int8"
+
+
+def test_the_folder_of_a_training_is_told_from_the_pipeline_in_it(
+    trained_folder, tmp_path
+):
+    (tmp_path / "model").mkdir()
+    shutil.copytree(trained_folder, tmp_path / "model" / "model-last")
+    (tmp_path / "texts.txt").write_text("Ann")
+    for command, *names in (["export", "out"], ["predict", "texts.txt", "out.jsonl"]):
+        paths = [str(tmp_path / name) for name in ("model", *names)]
+        done = CliRunner().invoke(entlm_cli, [command, *paths])
+        assert done.exit_code == 1
+        (told,) = done.stderr.splitlines()
+        assert told.endswith("model/model-last is one")
 
 
 def test_other_commands_say_what_an_exported_pipeline_misses(

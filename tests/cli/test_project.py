@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from spacy_entlm.cli._project import (
-    UnknownVariable,
+    WrongArguments,
     check_project_run,
     project_arguments,
 )
@@ -39,8 +39,7 @@ def run(tmp_path, monkeypatch):
     ],
 )
 def test_the_name_of_the_folder_is_that_of_the_dataset(run, arguments, name):
-    for place in ([], ["."]):
-        assert run("fit", *place, *arguments) == ["--vars.dataset", name]
+    assert run("fit", ".", *arguments) == ["--vars.dataset", name]
 
 
 @pytest.mark.parametrize(
@@ -78,10 +77,14 @@ def test_the_folder_of_the_project_may_be_another(run, tmp_path, monkeypatch):
         (["--vars.dta=my_data"], "'dta', as in --vars.dta (do you"),
         (["--vars.qqq"], "'qqq', as in --vars.qqq; it has dataset, data, shots"),
         (["--vars.shots", "3", "--vars.Data", "x"], "'Data'"),
+        (["--data", "my_data"], "there is no --data: write --vars.data"),
+        (["--shots=3"], "there is no --shots: write --vars.shots"),
+        (["-vars.data", "x"], "there is no -vars.data: write --vars.data"),
+        (["--var.data", "x"], "there is no --var.data: write --vars.data"),
     ],
 )
 def test_a_variable_that_there_is_not_is_refused(run, option, told, capsys):
-    with pytest.raises(UnknownVariable) as caught:
+    with pytest.raises(WrongArguments) as caught:
         run("fit", ".", *option)
     assert told in str(caught.value)
     with pytest.raises(SystemExit) as ended:
@@ -89,6 +92,19 @@ def test_a_variable_that_there_is_not_is_refused(run, option, told, capsys):
     assert ended.value.code == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert told in line
+
+
+def test_the_folder_of_the_project_comes_before_variables(run):
+    """spaCy takes the first variable for it."""
+    with pytest.raises(WrongArguments, match=r"run fit \. --vars\.data \.\.\."):
+        run("fit", "--vars.data", "my_data")
+
+
+def test_a_file_in_place_of_the_folder_of_data_is_told(run, tmp_path):
+    (tmp_path / "marked.jsonl").write_text("{}")
+    told = r"marked\.jsonl is a file: put it into a folder of its own, as train\.jsonl"
+    with pytest.raises(WrongArguments, match=told):
+        run("fit", ".", "--vars.data", "marked.jsonl")
 
 
 def test_other_commands_and_projects_are_left_alone(run, tmp_path):

@@ -207,7 +207,7 @@ def test_a_stopped_run_tells_how_to_go_on(teach, monkeypatch, step, told):
     with monkeypatch.context() as patch:
         patch.setattr(Loop, "_update" if step else "measure", stop)
         result = teach("marked.jsonl", "out", *SMALL)
-    assert (result.exit_code, told in result.stdout) == (130, True)
+    assert (result.exit_code, told in result.stderr) == (130, True)
     again = teach("marked.jsonl", "out", *SMALL, *["--resume"] * step)
     assert again.exit_code == 0, again.output
 

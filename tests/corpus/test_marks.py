@@ -214,6 +214,18 @@ def test_what_nearly_is_a_mark_is_told(read, slip):
     assert report.slips == [f"line 2: {slip}"]
 
 
+@pytest.mark.parametrize("label", ["museum_object", "MuseumObject", "PERS", "place2"])
+def test_what_is_written_as_only_classes_are_is_a_slip_of_any_class(read, label):
+    _, report = read("a.txt", f"[Lima](LOC) is far\nA [bronze lamp] ({label})\n")
+    assert report.slips == [f"line 2: [bronze lamp] ({label})"]
+
+
+@pytest.mark.parametrize("word", ["sic", "Ed", "see"])
+def test_other_words_behind_brackets_are_text(read, word):
+    _, report = read("a.txt", f"[Lima](LOC) is far\nA [bronze lamp] ({word})\n")
+    assert not report.slips
+
+
 def test_marks_with_an_object_are_read(read):
     text = '[Lima]{"entity": "LOC", "role": "to"} and [Rome](LOC)\n'
     (doc,), _ = read("a.md", text)

@@ -1,12 +1,21 @@
 """Files that are complete or not there."""
 
+import errno
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
 from spacy_entlm.files.errors import DataError
-from spacy_entlm.files.file import check_output, replace_file, write_file
+from spacy_entlm.files.file import (
+    check_extension,
+    check_output,
+    replace_file,
+    write_file,
+)
+from spacy_entlm.files.folder import check_output_folder, write_folder
+from spacy_entlm.files.records import Records
 
 
 def test_new_file_takes_the_place_of_the_old_one(tmp_path):
@@ -88,3 +97,59 @@ def test_write_file_refuses_what_is_no_regular_file(tmp_path):
     os.mkfifo(pipe)
     with pytest.raises(DataError, match="no regular file"), write_file(pipe):
         pass
+
+
+def test_an_output_below_a_file_is_told_before(tmp_path):
+    (tmp_path / "a").write_text("a file")
+    below = tmp_path / "a" / "b" / "c"
+    told = f"c: cannot be written, as {tmp_path.resolve() / 'a'} is a file: choose"
+    for check in (
+        lambda: check_output(below),
+        lambda: check_output_folder(below, overwrite=True),
+        lambda: replace_file(below, b"1"),
+        lambda: write_folder(below).__enter__(),
+    ):
+        with pytest.raises(DataError) as caught:
+            check()
+        assert told in str(caught.value)
+
+
+def test_a_folder_that_may_not_be_written_to_is_told_before(tmp_path, monkeypatch):
+    """Also to root, who may write to all but what is mounted read-only."""
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
+    for check in (
+        lambda: check_output(tmp_path / "a"),
+        lambda: check_output_folder(tmp_path, overwrite=True),
+        lambda: check_output_folder(tmp_path / "new", overwrite=True),
+    ):
+        with pytest.raises(DataError, match="may not be written to: choose another"):
+            check()
+
+
+def test_a_full_disk_is_told_with_the_output(tmp_path, monkeypatch):
+    def fill(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    told = r"cannot be written \(No space left on device\): make room"
+    with (
+        pytest.raises(DataError, match=f"out: {told}"),
+        write_file(tmp_path / "out"),
+    ):
+        fill()
+    with (
+        pytest.raises(DataError, match=f"folder: {told}"),
+        write_folder(tmp_path / "folder"),
+    ):
+        fill()
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setattr(os, "fsync", fill)
+    with (
+        Records(tmp_path / "records", "form") as run,
+        pytest.raises(DataError, match=f"records: {told}"),
+    ):
+        run.append([{"text": "Ann"}])
+
+
+def test_a_folder_in_place_of_a_file_with_an_ending_is_told(tmp_path):
+    with pytest.raises(DataError, match="is a folder: name a file for the output"):
+        check_extension(tmp_path, [".html", ".md"])

@@ -1,5 +1,6 @@
 """Lines of text files, and which file of a folder is meant."""
 
+import bz2
 import gzip
 import lzma
 import os
@@ -22,6 +23,30 @@ def test_encodings_ends_and_packing_do_not_matter(tmp_path, end, encoding, name)
     with opener(tmp_path / name, "wb") as file:
         file.write(data)
     assert list(read_lines(tmp_path / name)) == LINES
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (gzip.compress(b"Ann flew."), r"is packed: end its name in \.gz"),
+        (lzma.compress(b"Ann flew."), r"is packed: end its name in \.xz"),
+        (bz2.compress(b"Ann flew."), r"is packed as bz2: unpack it"),
+        (b"PK\3\4 and so on", r"is an archive: unpack it"),
+        ("Ann flew.".encode("utf-16-le"), r"UTF-16 without its mark\. Save"),
+        ("Ann flew.".encode("utf-16-be"), r"UTF-16 without its mark\. Save"),
+    ],
+)
+def test_what_is_no_text_is_told_for_what_it_is(tmp_path, content, message):
+    path = tmp_path / "a.txt"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=rf"a\.txt: .*{message}"):
+        list(read_lines(path))
+
+
+def test_a_text_may_begin_as_packed_files_do(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("BZhanov left.")
+    assert [line for _, line in read_lines(path)] == ["BZhanov left."]
 
 
 def test_long_lines_come_in_parts_of_one_number(tmp_path):

@@ -41,6 +41,8 @@ def test_a_label_that_only_looks_like_a_tag_stays_as_it_is():
         ({"PER": ["John", 3]}, r"Label 'PER': not all words are text"),
         ({"": ["John"]}, r"Labels must be non-empty strings"),
         ({7: ["John"]}, r"Labels must be non-empty strings"),
+        ({"B\udcf6den": []}, r"B.udcf6den' holds a character that is no UTF-8"),
+        ({"PER": ["Jos\ud83d"]}, r"Jos.ud83d' holds a character that is no UTF-8"),
     ],
 )
 def test_what_is_no_label_word_map_is_refused(words, message):

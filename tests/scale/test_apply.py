@@ -89,7 +89,7 @@ def test_text_that_fails_is_set_aside_and_the_rest_goes_on(apply, fail_at, read_
     fail_at("cat")
     result = apply("in.txt", "out", "--shard-bytes", "1000")
     assert result.exit_code == 0, result.stderr
-    assert "1 failed" in result.stdout
+    assert "1 failed\nTexts that failed are in out/failed, each" in result.stdout
     assert len(read_lines("out")) == 4
     (aside,) = read_lines("out", "failed")
     assert aside["text"] == "The cat sleeps ."

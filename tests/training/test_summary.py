@@ -73,6 +73,15 @@ def test_class_with_the_lowest_f1_would_help_most(trained):
     assert lines[-1].endswith("its F1 is 25.0")
 
 
+def test_where_nothing_is_missed_no_class_is_said_to_need_more(trained):
+    labels = trained.get_pipe(NAME).labels
+    text = " ".join("x" for _ in range(2 * len(labels)))
+    marks = ((4 * i, 4 * i + 1, label) for i, label in enumerate(labels))
+    examples = [example(trained, text, *marks)] * 5
+    lines = summary_lines(trained, NAME, examples, {x: {"f": 1.0} for x in labels})
+    assert lines[-1].startswith("Next: nothing was missed here")
+
+
 def test_without_scores_it_is_told_how_to_get_some(trained):
     labels = trained.get_pipe(NAME).labels
     text = " ".join("x" for _ in range(2 * len(labels)))

@@ -23,6 +23,8 @@ SLIP = re.compile(
     rf"|[\[{{][^\[\]{{}}|]*[^\[\]{{}}|\s]\s*\|\s*({LABEL})\s*[\]}}]"
     rf"|\([^\[\]()]*[^\[\]()\s]\)\s*\[\s*({LABEL})\s*\]"
 )
+# "museum_object", "MuseumObject" or "place2", which is no word of a text.
+CODE = re.compile(r"[^\W_][_\d]|[a-z][A-Z]")
 
 
 def read_inline(lines: Iterable[Line], source: Source) -> list[TextRecord]:
@@ -65,7 +67,7 @@ def strip_marks(line: str, values: bool = False) -> tuple[str, list[CharSpan]]:
 
 def find_slips(records: Sequence[TextRecord]) -> list[str]:
     """Places of texts that look as if they were meant as marks of classes that occur,
-    or that are written in capitals."""
+    or that are written as only classes are."""
     labels = {span.label.casefold() for record in records for span in record.spans}
     return [
         f"{record.unit} {record.number}: {slip[0]:.100}"
@@ -76,7 +78,8 @@ def find_slips(records: Sequence[TextRecord]) -> list[str]:
 
 
 def _is_class(word: str, labels: set[str]) -> bool:
-    return word.casefold() in labels or (len(word) > 1 and word.isupper())
+    is_code = CODE.search(word) or (len(word) > 1 and word.isupper())
+    return bool(is_code) or word.casefold() in labels
 
 
 def _label_of(written: str) -> str:
@@ -96,7 +99,8 @@ def _unmarked(text: str) -> str:
     if "](" in text or ']{"' in text:
         raise ValueError(
             f"markup not understood in {text.strip()!r:.100}: write [words](LABEL), the"
-            " label in letters, digits, '-' and '_', with no bracket inside a bracket"
+            " label without a blank, in letters, digits, '-' and '_', with no bracket"
+            " inside a bracket"
         )
     return text
 

@@ -120,9 +120,11 @@ def _splits_that_fit(
         any_fits = True
         yield place, docs
     for shots, problem in too_few.items():
+        told = f"{dataset}: {shots} examples of each class"
         if not any_fits:
-            raise problem
-        notify(f"{dataset}: K = {shots} is left out: {problem}")
+            advice = "lower `shots` in the config, or add examples"
+            raise DataError(f"{told}: {problem.reason}: {advice}") from problem
+        notify(f"{told} are left out: {problem.reason}")
 
 
 def make_jobs(cells: Iterable[Cell], done: Collection[str] = ()) -> List[Job]:

@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Optional, Sequence
 
 import pandas
 
+from ...files.counts import count_of
 from ...files.errors import DataError
 from ...files.file import replace_file
 from ...files.json_lines import dump_json
@@ -85,10 +86,10 @@ def write_report(
     names = ["method", *varying]
     tables, notes = _tables(parts, names), []
     if missing := result.n_cells - len(result.records):
-        notes.append(f"{missing} of {result.n_cells} cells have no record yet.")
+        notes.append(f"{missing} of {result.n_cells} results are not there yet.")
     if result.n_unused:
-        records = f"{result.n_unused} records in the file are of other data or settings"
-        notes.append(f"{records}: they stay there, and are not used.")
+        records = f"{count_of(result.n_unused, 'results')} of other data or settings"
+        notes.append(f"{records} in {RECORDS_FILE} stay there, and are not used.")
     figures = _draw(scores, names) if has_matplotlib() else []
     values = {"title": title, "tables": tables, "notes": notes, "figures": figures}
     for name, template in ((PAGE, "compare.html"), (MARKDOWN, "compare.md")):

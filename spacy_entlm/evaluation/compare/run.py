@@ -5,6 +5,7 @@ from typing import Any, Callable, List, NamedTuple, Sequence
 
 from tqdm import tqdm
 
+from ...files.counts import count_of
 from ...files.errors import DataError
 from ...files.progress import bar_place
 from ...files.records import Record, Records, read_records
@@ -52,9 +53,10 @@ def run_comparison(
         records = _check_records(run.read(), run.path)
         jobs = make_jobs(cells, {record["key"] for record in records})
         n_new = sum(map(len, jobs))
+        n_there = len(cells) - n_new
         notify(
-            f"{len(cells)} cells: {len(cells) - n_new} are there or equal others, "
-            f"{n_new} to do in {len(jobs)} trainings"
+            f"{count_of(len(cells), 'results')}: {n_there} are there already or the "
+            f"same as others, {n_new} to do in {count_of(len(jobs), 'trainings')}"
         )
         errors = []
         options: Any = {"n_processes": n_processes, "gpus": gpus}
@@ -76,6 +78,9 @@ def read_result(config: Comparison, folder: Path) -> Result:
     """The records in a folder as they are now; a run may go on at the same time.
     RAISES (ValueError): If there are none, or other ones."""
     path = folder / RECORDS_FILE
+    if not path.exists():
+        problem = "no such file, as nothing was trained yet: leave out --report-only"
+        raise DataError(problem, path=path)
     data = read_bytes(path)
     records = read_records(path, FORM, data[: data.rfind(b"\n") + 1])
     return _result(plan_cells(config), _check_records(records, path), [])

@@ -142,8 +142,8 @@ def test_all_files_hold_the_same_figures_and_names_are_escaped(report, tmp_path)
 
 def test_what_is_missing_and_what_is_not_used_is_told(records, report, tmp_path):
     _, lines = report(records, n_missing=3, n_unused=2)
-    assert lines[-2] == "3 of 19 cells have no record yet."
-    assert lines[-1].startswith("2 records in the file are of other data")
+    assert lines[-2] == "3 of 19 results are not there yet."
+    assert lines[-1].startswith("2 results of other data or settings")
     page = (tmp_path / "report.html").read_text()
     assert all(line in page for line in lines[-2:])
     with pytest.raises(DataError, match="no training has a record yet"):

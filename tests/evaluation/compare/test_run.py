@@ -104,7 +104,7 @@ def test_records_of_changed_data_stay_and_are_not_used(
     assert [r["n_test"] for r in result.records] == [5]
     assert (len(inline), result.n_unused) == (3, 2)
     lines = write_report(result, tmp_path, title="x")
-    assert lines[-1].startswith("2 records in the file are of other data or settings")
+    assert lines[-1].startswith("2 results of other data or settings in records.jsonl")
     assert lines[-1] in (tmp_path / "report.html").read_text()
     # With the old config the old records count again.
     assert run_comparison(make(seeds=[1, 2]), tmp_path).n_unused == 1
