@@ -118,7 +118,7 @@ def summarise(docs: Sequence[Doc], outcomes: Dict[Training, Outcome]) -> Result:
     classes = [_class_figures(x, by_class[:, :, i]) for i, x in enumerate(labels)]
     half = totals.get(N_PARTS // 2)
     gain = None if half is None else scores.f1_gain(half, totals[N_PARTS])
-    usable, verdict = scores.judge(f1s[N_PARTS], classes, gain)
+    usable, verdict = scores.judge(f1s[N_PARTS], classes, gain, len(docs))
     return Result(
         n_sentences=len(docs),
         n_repeats=by_class.shape[1],

@@ -16,13 +16,16 @@ PERCENT = 100.0
 # Annotated sentences that an interval needs: those of fewer say nothing of others.
 MIN_SENTENCES = 5
 TOO_FEW = "too few examples for an interval"
+# Sentences that a verdict needs: intervals from fewer are too narrow.
+MIN_FOR_VERDICT = 30
 # F1 that is asked for with 97.5 % confidence, overall and of each class.
 USABLE_F1 = 60.0
 USABLE_CLASS_F1 = 40.0
 RULE = (
     f"Usable: the 95 % interval of F1 (IO) begins at {USABLE_F1:g} or above, that of "
     f"each annotated class at {USABLE_CLASS_F1:g} or above. A class with too few "
-    "examples for an interval does not meet this."
+    "examples for an interval does not meet this. "
+    f"At least {MIN_FOR_VERDICT} sentences are needed to tell."
 )
 # A doubling of the examples that brings less, in points of F1, is not worth the work.
 WORTH_POINTS = 1.0
@@ -113,7 +116,7 @@ def _are_annotated(parts: numpy.ndarray) -> numpy.ndarray:
 
 
 def judge(
-    f1: Interval, classes: Sequence[Any], gain: Optional[Interval]
+    f1: Interval, classes: Sequence[Any], gain: Optional[Interval], n_sentences: int
 ) -> Tuple[bool, str]:
     """Whether the figures meet RULE, and the verdict in words.
     gain (Optional[Interval]): From twice as many examples, None without a curve."""
@@ -122,6 +125,9 @@ def judge(
         return False, NO_ENTITY_FOUND
     weak = [c for c in classes if c.support and (c.f1.low or 0) < USABLE_CLASS_F1]
     if not weak and (f1.low or 0) >= USABLE_F1:
+        if n_sentences < MIN_FOR_VERDICT:
+            what = f"{n_sentences} sentences look good, but are too few to tell"
+            return False, f"not yet: {what}. Annotate {MIN_FOR_VERDICT} or more"
         return True, "usable"
     names = ", ".join(c.label for c in weak)
     if gain and _hardly_helps(gain) and all(c.f1.low is not None for c in weak):

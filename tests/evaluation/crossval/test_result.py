@@ -160,6 +160,16 @@ def test_verdict_follows_the_intervals(docs, quality, usable, verdict):
     assert screen_lines(result)[0] == f"Verdict: {result.verdict}"
 
 
+def test_verdict_asks_for_more_than_a_few_sentences(make_doc):
+    """Some that are all right say little of others, whatever their interval."""
+    gold = [(0, 1, "PER")]
+    docs = [make_doc("Ann saw it .", gold) for _ in range(30)]
+    few = one_repeat(docs[:29], [gold] * 29)
+    assert not few.usable
+    assert few.verdict.startswith("not yet: 29 sentences look good, but are too few")
+    assert one_repeat(docs, [gold] * 30).usable
+
+
 def test_verdict_asks_for_a_class_of_too_few_examples(make_doc):
     gold = [(0, 1, "PER")]
     docs = [make_doc("Ann saw it .", gold) for _ in range(20)]
