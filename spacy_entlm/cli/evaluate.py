@@ -14,7 +14,7 @@ from spacy.training import Example
 from ..corpus.docs import unannotated
 from ..corpus.formats import EXTENSIONS
 from ..corpus.readers import read_docs
-from ..evaluation.reliability import reliability
+from ..evaluation.calibration import calibration_curve
 from ..evaluation.scoring import score_entities
 from ..files.file import replace_file
 from ..files.json_lines import dump_json
@@ -39,7 +39,7 @@ def evaluate_cli(
     """Measure precision, recall and F1 of entities.
 
     Entities count as they are annotated. The paper counts neighbouring entities of one
-    class as one: these figures are in OUT, too, as "io". `report reliability` reads OUT
+    class as one: these figures are in OUT, too, as "io". `report calibration` reads OUT
     and draws how far confidences can be trusted.
 
     \b
@@ -71,7 +71,7 @@ def _measure(nlp: Language, test: Path, format: str) -> Dict[str, Any]:
     seconds = time.perf_counter() - start
     examples = [Example(*pair) for pair in zip(predicted, gold)]
     figures = score_entities(examples)
-    figures["confidence"] = asdict(reliability(examples))
+    figures["confidence"] = asdict(calibration_curve(examples))
     figures["sentences"] = len(gold)
     figures["words_per_second"] = round(sum(map(len, gold)) / max(seconds, 1e-9))
     return {**figures, "date": date.today().isoformat()}

@@ -83,8 +83,9 @@ def _write_page(path: Path, page: str, overwrite: bool) -> None:
     echo(f"Wrote {path}")
 
 
-@command("reliability", report_cli)
-def reliability_cli(
+@command("reliability", report_cli, hidden=True)  # its earlier name
+@command("calibration", report_cli)
+def calibration_cli(
     metrics: Path = arg("METRICS.json", "What `evaluate` wrote with --out"),
     output_path: Path = arg("OUT.html", "Page to write"),
     overwrite: bool = flag("--overwrite", "Replace a page that is there"),
@@ -93,13 +94,15 @@ def reliability_cli(
 
     \b
     Example:
-      python -m spacy entlm report reliability metrics.json reliability.html
+      python -m spacy entlm report calibration metrics.json calibration.html
     """
     check_output(output_path, source=metrics, overwrite=overwrite)
+    from ..evaluation.calibration import calibration_page, read_calibration_curve
     from ..evaluation.pages import HOW_TO_GET, has_matplotlib
-    from ..evaluation.reliability import read_reliability, reliability_page
 
-    page = reliability_page(read_reliability(metrics), f"Confidences of {metrics}")
+    page = calibration_page(
+        read_calibration_curve(metrics), f"Confidences of {metrics}"
+    )
     replace_file(output_path, page.encode("utf8"))
     if not has_matplotlib():
         echo(HOW_TO_GET)

@@ -7,13 +7,13 @@ import spacy
 from spacy.tokens import Doc, Span, SpanGroup
 from spacy.training import Example
 
-from spacy_entlm.evaluation.pages import has_matplotlib
-from spacy_entlm.evaluation.reliability import (
+from spacy_entlm.evaluation.calibration import (
     Bin,
-    Reliability,
-    reliability,
-    reliability_page,
+    CalibrationCurve,
+    calibration_curve,
+    calibration_page,
 )
+from spacy_entlm.evaluation.pages import has_matplotlib
 
 NLP = spacy.blank("en")
 WORDS = ["Ann", "saw", "Rome", "and", "Bob", "and", "Paris"]
@@ -34,7 +34,7 @@ GOLD = doc_of([(0, 1, "PER"), (2, 3, "LOC"), (6, 7, "LOC")])
 def test_each_bin_has_its_entities_and_the_share_that_is_right():
     found = [(0, 1, "PER"), (2, 3, "PER"), (4, 5, "PER"), (6, 7, "LOC")]
     predicted = doc_of(found, [0.92, 0.91, 0.3, 0.94])
-    result = reliability([Example(predicted, GOLD)])
+    result = calibration_curve([Example(predicted, GOLD)])
     low, high = result.bins
     assert (low.low, low.high, low.n, low.right) == (0.2, 0.4, 1, 0.0)
     assert (high.low, high.high, high.n) == (0.9, 0.95, 3)
@@ -48,19 +48,21 @@ def test_entities_on_words_that_are_not_annotated_do_not_count():
     gold = doc_of([])
     gold.set_ents([gold[0:1]], missing=[gold[2:7]], default="outside")
     predicted = doc_of([(0, 1, "PER"), (2, 3, "LOC")], [0.8, 0.9])
-    (only,) = reliability([Example(predicted, gold)]).bins
+    (only,) = calibration_curve([Example(predicted, gold)]).bins
     assert only.n == 1 and only.confidence == 0.8
 
 
 def test_without_confidences_there_is_nothing_to_tell():
-    result = reliability([Example(doc_of([(0, 1, "PER")]), GOLD)])
+    result = calibration_curve([Example(doc_of([(0, 1, "PER")]), GOLD)])
     assert result.bins == [] and result.error is None
-    assert "No entity with a confidence" in reliability_page(result, "Confidences")
+    assert "No entity with a confidence" in calibration_page(result, "Confidences")
 
 
 def test_the_page_has_the_bins_and_a_picture():
     predicted = doc_of([(0, 1, "PER"), (2, 3, "PER")], [0.97, 0.55])
-    page = reliability_page(reliability([Example(predicted, GOLD)]), "<Confidences>")
+    page = calibration_page(
+        calibration_curve([Example(predicted, GOLD)]), "<Confidences>"
+    )
     assert "&lt;Confidences&gt;" in page
     assert "0.50 to 0.60" in page and "0.95 to 1.00" in page
     assert ("<svg" in page) == has_matplotlib()
@@ -77,7 +79,9 @@ def test_the_page_fits_a_phone_and_its_points_are_whole(tmp_path):
     bins = [Bin(0.0, 0.2, 5, 0.0, 0.0), Bin(0.95, 1.0, 200, 1.0, 1.0)]
     title = "Confidences of a_rather_long_path/to/figures_of_the_test_part.json"
     path = tmp_path / "page.html"
-    path.write_text(reliability_page(Reliability(bins, 0.1), title), encoding="utf8")
+    path.write_text(
+        calibration_page(CalibrationCurve(bins, 0.1), title), encoding="utf8"
+    )
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=chromium, args=["--no-sandbox"]

@@ -37,7 +37,7 @@ class Bin:
 
 
 @dataclass
-class Reliability:
+class CalibrationCurve:
     """error (Optional[float]): The expected calibration error: the mean over all
     entities of how far confidence and share lie apart in their bin, from 0 to 1; None
     without an entity that has a confidence."""
@@ -48,17 +48,17 @@ class Reliability:
 
 @dataclass
 class _Figures:
-    confidence: Reliability
+    confidence: CalibrationCurve
 
 
 FIGURES = TypeAdapter(_Figures)
 
 
-def reliability(examples: Iterable[Example]) -> Reliability:
+def calibration_curve(examples: Iterable[Example]) -> CalibrationCurve:
     """Confidences beside what is right, for entities as they are annotated.
 
     examples (Iterable[Example]): Predicted and gold entities, on the same words.
-    RETURNS (Reliability): Of the bins that have an entity.
+    RETURNS (CalibrationCurve): Of the bins that have an entity.
     """
     sure: List[float] = []
     right: List[bool] = []
@@ -73,7 +73,7 @@ def reliability(examples: Iterable[Example]) -> Reliability:
                 right.append(span in true)
     found = _bins(numpy.array(sure), numpy.array(right, dtype="float64"))
     apart = [each.n * abs(each.confidence - each.right) for each in found]
-    return Reliability(found, sum(apart) / len(sure) if sure else None)
+    return CalibrationCurve(found, sum(apart) / len(sure) if sure else None)
 
 
 def _bins(confidences: numpy.ndarray, right: numpy.ndarray) -> List[Bin]:
@@ -87,8 +87,8 @@ def _bins(confidences: numpy.ndarray, right: numpy.ndarray) -> List[Bin]:
     return found
 
 
-def read_reliability(path: Path) -> Reliability:
-    """What `reliability` found, from the figures that `evaluate` wrote.
+def read_calibration_curve(path: Path) -> CalibrationCurve:
+    """What `calibration_curve` found, from the figures that `evaluate` wrote.
     RAISES (DataError): If they are not there, or others."""
     figures = read_json(path)
     try:
@@ -98,12 +98,12 @@ def read_reliability(path: Path) -> Reliability:
         raise DataError(text, path=path) from error
 
 
-def reliability_page(found: Reliability, title: str) -> str:
+def calibration_page(found: CalibrationCurve, title: str) -> str:
     """The reliability diagram as a page (str)."""
     drawn = found.bins and pages.has_matplotlib()
     picture = draw_bins(found.bins) if drawn else None
     values = {"picture": picture, "how_to_get": pages.HOW_TO_GET}
-    return pages.render_page("reliability.html", title=title, **vars(found), **values)
+    return pages.render_page("calibration.html", title=title, **vars(found), **values)
 
 
 def draw_bins(bins: List[Bin]) -> Markup:
