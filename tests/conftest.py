@@ -3,6 +3,7 @@
 import os
 import shutil
 from importlib.util import find_spec
+from pathlib import Path
 from unittest import mock
 
 # Before transformers is imported: a test that asks the hub is a bug.
@@ -56,6 +57,15 @@ LABEL_WORDS = {
 # The same without spacy-transformers (project/benchmarks/gpu.py).
 OUR_SPANS = {"get_spans": {"@misc": "spacy-entlm.doc_spans.v1"}}
 SPANS = {} if find_spec("spacy_transformers") else OUR_SPANS
+
+
+def pytest_collection_modifyitems(items):
+    """Puts kills, full disks, hostile files and scripts of the project into the second
+    part of the tests (CONTRIBUTING.md)."""
+    tests = Path(__file__).parent
+    for item in items:
+        if {"reliability", "project"} & {*item.path.relative_to(tests).parts[:1]}:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

@@ -285,16 +285,28 @@ def test_pictures_are_those_that_their_scripts_draw(script, name):
     assert read(path) == load_script(script).picture(), message
 
 
-def test_walks_lead_through_functions_that_are_there():
+def names_in(path):
+    """Functions, classes and what gets a value in a module."""
+    for node in ast.walk(ast.parse(read(path))):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
+def test_architecture_names_what_is_there():
     text = read(ROOT / "docs" / "architecture.md")
-    steps = re.findall(r"\| `([\w/]+\.py)` \| `(\w+)` \|", text)
-    assert len(steps) > 20
-    for name, function in steps:
-        tree = ast.parse(read(ROOT / "spacy_entlm" / name))
-        found = {
-            node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)
-        }
-        assert function in found, f"{name} has no {function}"
+    after = re.findall(r"`([\w/]+\.py)`(?: \||,|, whose| has)\s`(\w+)`", text)
+    before = re.findall(r"`(\w+)` (?:in|of) `([\w/]+\.py)`", text)
+    assert len(after) > 30 and len(before) > 3
+    for file, name in [*after, *((file, name) for name, file in before)]:
+        assert name in names_in(ROOT / "spacy_entlm" / file), f"{file} has no {name}"
+
+
+def test_files_of_the_architecture_are_there():
+    text = read(ROOT / "docs" / "architecture.md")
+    for file in re.findall(r"`(\w+/[\w/]+\.\w+)`", text):
+        assert any((top / file).is_file() for top in (ROOT, ROOT / "spacy_entlm")), file
 
 
 def test_table_of_rooms_names_them_in_their_order():

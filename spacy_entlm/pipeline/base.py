@@ -31,9 +31,9 @@ from .calibration import UNCHANGED, Calibration
 from .confidence import scored_group
 from .entities import set_entities
 from .examples import word_targets
+from .files import SavedNER
 from .optimizer import suit_optimizer, warn_of_rate
 from .requirements import add_requirement
-from .saving import SavedNER
 
 # Stands for the component's name in the setting `spans_key`.
 NAME_FIELD = "{name}"

@@ -1,7 +1,7 @@
 """Limits of time and memory for what is read, and the report. All of it, in less than
 an hour on two cores:
 
-    python -m pytest tests/reliability --hypothesis-profile=thorough -n 2 \\
+    python -m pytest tests/reliability -m "" --hypothesis-profile=thorough -n 2 \\
         --dist worksteal --report reliability.json
 """
 
