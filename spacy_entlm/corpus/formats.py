@@ -4,10 +4,11 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Iterable, Mapping, Optional, Sequence
 
-from ..files.errors import DataError
+from ..files.errors import DataError, located
 from ..files.text import Line, unpacked_extension
 from .forms.all_forms import BY_NAME, FORMS, JSON_KINDS, SPACY, Form
 from .forms.brat import MARKS
+from .forms.columns import check_joined
 from .forms.inline import first_slip
 
 FORMATS = (*BY_NAME, SPACY, *JSON_KINDS)
@@ -68,6 +69,8 @@ def format_from_content(lines: Iterable[Line], path: Path) -> str:
             return form.name
     if candidates and extension != _TXT:
         return candidates[-1].name
+    with located(path):
+        check_joined(head)
     slip = first_slip(head)
     meant = f" (is {slip!r:.60} meant as such?)" if slip else ""
     raise DataError(

@@ -16,6 +16,8 @@ def fitting_shifts(doc: Doc, start: int, end: int) -> Iterator[str]:
     starts = [start, start - 1] if text[start - 1 : start].isspace() else [start]
     ends = [end, end + 1] if text[end : end + 1].isspace() else [end]
     told = [_places(text, first, last) for first in starts for last in ends]
+    if 0 <= start < end <= len(doc):
+        yield "words"
     for way in told[0]:
         if any(_is_words(doc, places[way]) for places in told):
             yield way

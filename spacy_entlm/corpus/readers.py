@@ -17,11 +17,18 @@ from .formats import format_from_content, format_from_name
 from .forms.all_forms import BRAT, BY_NAME, JSON, JSON_KINDS, SPACY
 from .forms.brat import is_brat_folder
 from .forms.source import Source
-from .forms.spans import join_tags
+from .forms.spans import check_classes, join_tags
 from .offsets import fitting_shifts
 from .records import Record, TextRecord, WordRecord
-from .report import BLANK_WORDS, EMPTY_TEXTS, N_EXAMPLES, UNREAD_SPANS, CorpusReport
-from .tag_forms import check_outside, normalize_tags
+from .report import (
+    BLANK_WORDS,
+    COVERED,
+    EMPTY_TEXTS,
+    N_EXAMPLES,
+    UNREAD_SPANS,
+    CorpusReport,
+)
+from .tag_forms import check_outside, check_prefixes, normalize_tags
 from .tags import check_label, find_prefixed, parse_tag, tags_to_entities
 
 # A lone surrogate, or a text that is too long for the pipeline.
@@ -174,8 +181,10 @@ def _build_docs(
         for tag, line in zip(record.tags, record.lines):
             with _located(record, line, path):
                 parse_tag(tag, prefixed)
-    if source.columns is None:
-        with located(path):
+    with located(path):
+        check_classes(records)
+        check_prefixes(words)
+        if source.columns is None:
             check_outside(words, prefixed)
     docs = []
     for one in records if progress is None else progress(records):
@@ -225,6 +234,9 @@ def text_doc(record: TextRecord, nlp: Language, report: CorpusReport) -> Doc:
         if entity is not None and not entity.text.isspace():
             if missing.isdisjoint(range(entity.start, entity.end)):
                 entities.append(entity)
+            else:
+                place = f"{record.unit} {record.number}"
+                report.note(COVERED, f"{entity.text!r:.60} ({label}), {place}")
             continue
         words = _touched(doc, start, end)
         context = doc[words.start : words.stop].text if words else record.text

@@ -19,7 +19,7 @@ LOST = (
     "Spans with other words at their offsets, and their text not once near by; the "
     "words there count as not annotated"
 )
-ANSWERS = "Tasks with several answers that differ, of which the first is taken"
+ANSWERS = "Texts with several answers that differ, of which the first is taken"
 CONTROLS = "Texts with marks of several labelings (from_name), which are read as one"
 DIFFERING = "Texts that stand there several times with different marks"
 JOINED = f"{DIFFERING}, which are joined"
@@ -27,6 +27,7 @@ CONTRADICTING = (
     "Marks that contradict another one of the same text; their words count as not "
     "annotated"
 )
+COVERED = "Marks on words that count as not annotated, which are left out"
 UNREAD_SPANS = "Docs with marks in doc.spans that are no entities, which are not read"
 
 # What is said of one, and of several.
@@ -50,6 +51,7 @@ SHIFTS = {
     "from_one": "the first character is 1, and not 0",
     "last": "the end is the last character, and not the place behind it",
     "from_one_last": "the first character is 1 and the end is the last one",
+    "words": "they count words, and not characters",
 }
 _MIN_SHIFTED, _SHIFTED_SHARE = 2, 0.8
 

@@ -23,6 +23,7 @@ _TO_BILUO = {"M": "I", "W": "U"}
 _SUFFIXED = re.compile(r"(\S+)[-_]([BIMLUESW])")
 # What only a prefix can be: many classes end in a B.
 _INNER = frozenset("IMLE")
+_PREFIXES = frozenset("BILUESMW")
 # In records of so few words all may be names.
 _MAX_WORDS_OF_NAMES = 2
 
@@ -78,6 +79,17 @@ def check_outside(records: Sequence[WordRecord], prefixed: Optional[str]) -> Non
             f"not one word has the tag O, for no entity (the first is "
             f"{records[0].words[0]!r:.60}, {tags[0]!r:.60}): give sentences in which "
             "each word has its tag; a list of names is a lexicon (docs/lexicon.md)"
+        )
+
+
+def check_prefixes(records: Sequence[WordRecord]) -> None:
+    """RAISES (ValueError): If the tags of a file are prefixes without a class: B, I."""
+    tags = {tag for record in records for tag in record.tags}
+    inside = tags - {OUTSIDE, MISSING, _BLANK, *OTHER_OUTSIDE}
+    if "B" in inside and inside <= _PREFIXES:
+        raise ValueError(
+            f"the tags are {', '.join(sorted(inside))} without a class: write B-PER, "
+            "I-PER and so on, or whatever the class is called"
         )
 
 

@@ -2,10 +2,27 @@
 
 import json
 from pathlib import Path
-from typing import Any, Callable, Dict, Iterator, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, Union
 
 from .errors import DataError
 from .text import read_bytes, read_lines
+
+
+def load_json(text: Union[str, bytes]) -> Any:
+    """Read JSON.
+    RAISES (ValueError): If it is broken, or a key of an object stands twice with
+        different values, of which one would be lost. (RecursionError): If it is nested
+        too deep."""
+    return json.loads(text, object_pairs_hook=_unique)
+
+
+def _unique(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
+    found: Dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found and found[key] != value:
+            raise ValueError(f"{key!r:.60} stands twice in one object")
+        found[key] = value
+    return found
 
 
 def load_object(
@@ -15,7 +32,7 @@ def load_object(
     messages.
     RAISES (DataError): If the line is no JSON, or no object."""
     try:
-        entry = json.loads(line)
+        entry = load_json(line)
     # Thousands of open brackets end in a RecursionError.
     except (ValueError, RecursionError) as error:
         problem = f"broken JSON ({error}): write one JSON object per line"

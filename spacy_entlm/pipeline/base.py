@@ -96,11 +96,7 @@ class MaskedLMNER(SavedNER):
         self.threshold = threshold
         # How confidences of the decoder become those that a user sees.
         self.calibration: Calibration = UNCHANGED
-        if not annotate_ents and spans_key is None:
-            raise ValueError(
-                f"[{name}] annotate_ents is false and there is no spans_key: entities "
-                f"would go nowhere"
-            )
+        self._check_places(annotate_ents, spans_key)
         self._note_settings()
         # Classes that were added before there is a network, which then has them.
         self._added: LabelWords = {}
@@ -174,9 +170,43 @@ class MaskedLMNER(SavedNER):
 
     @property
     def spans_key(self) -> Optional[str]:
-        """The span group for entities with their confidences, if there is to be one."""
+        """The span group for entities with their confidences, if there is to be one. It
+        may be changed at any time."""
         key = self.cfg["spans_key"]
         return None if key is None else key.replace(NAME_FIELD, self.name)
+
+    @spans_key.setter
+    def spans_key(self, value: Optional[str]) -> None:
+        self._check_places(self.annotate_ents, value)
+        self.cfg["spans_key"] = value
+
+    @property
+    def annotate_ents(self) -> bool:
+        """Whether `doc.ents` is set. It may be changed at any time."""
+        return self.cfg["annotate_ents"]
+
+    @annotate_ents.setter
+    def annotate_ents(self, value: bool) -> None:
+        self._check_places(value, self.cfg["spans_key"])
+        self.cfg["annotate_ents"] = bool(value)
+
+    @property
+    def overwrite(self) -> bool:
+        """Whether entities that are already set are replaced. It may be changed at any
+        time."""
+        return self.cfg["overwrite"]
+
+    @overwrite.setter
+    def overwrite(self, value: bool) -> None:
+        self.cfg["overwrite"] = bool(value)
+
+    def _check_places(self, annotate_ents: bool, spans_key: Optional[str]) -> None:
+        """RAISES (ValueError): If entities would be set nowhere."""
+        if not annotate_ents and spans_key is None:
+            raise ValueError(
+                f"[{self.name}] annotate_ents is false and there is no spans_key: "
+                f"entities would go nowhere"
+            )
 
     def predict(self, docs: Iterable[Doc]) -> List[DocEntities]:
         """Find the entities of Docs, one result each; they are not changed.
@@ -242,8 +272,8 @@ class MaskedLMNER(SavedNER):
                 Span(doc, start, end, label=labels[label])
                 for start, end, label in found.spans[sure].tolist()
             ]
-            if self.cfg["annotate_ents"]:
-                set_entities(doc, spans, overwrite=self.cfg["overwrite"])
+            if self.annotate_ents:
+                set_entities(doc, spans, overwrite=self.overwrite)
             if key is not None:
                 doc.spans[key] = scored_group(doc, key, spans, confidences[sure])
 

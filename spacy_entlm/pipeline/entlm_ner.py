@@ -139,14 +139,8 @@ class EntLMNER(BeginningNER):
         """vocab (Vocab): The shared vocabulary. The others are those of
         `make_entlm_ner`."""
         super().__init__(vocab, model, name, decoder=decoder, **settings)
-        if not 0.0 <= lexicon_weight <= MAX_LEXICON_WEIGHT:
-            problem = f"is 0 to {MAX_LEXICON_WEIGHT:,.0f}, not {lexicon_weight!r}"
-            raise ValueError(f"[{name}] lexicon_weight {problem}")
-        self.cfg.update(
-            label_bias=label_bias,
-            lexicon_key=lexicon_key,
-            lexicon_weight=lexicon_weight,
-        )
+        self.cfg.update(label_bias=label_bias, lexicon_key=lexicon_key)
+        self.lexicon_weight = lexicon_weight
         self._note_settings()
         self._rehearsal_model: Optional[Model] = None
 
@@ -158,6 +152,27 @@ class EntLMNER(BeginningNER):
     @label_bias.setter
     def label_bias(self, value: float) -> None:
         self.cfg["label_bias"] = float(value)
+
+    @property
+    def lexicon_key(self) -> Optional[str]:
+        """The span group of names that are known. It may be changed at any time."""
+        return self.cfg["lexicon_key"]
+
+    @lexicon_key.setter
+    def lexicon_key(self, value: Optional[str]) -> None:
+        self.cfg["lexicon_key"] = value
+
+    @property
+    def lexicon_weight(self) -> float:
+        """How much a known name counts. It may be changed at any time."""
+        return self.cfg["lexicon_weight"]
+
+    @lexicon_weight.setter
+    def lexicon_weight(self, value: float) -> None:
+        if not 0.0 <= value <= MAX_LEXICON_WEIGHT:
+            problem = f"is 0 to {MAX_LEXICON_WEIGHT:,.0f}, not {value!r}"
+            raise ValueError(f"[{self.name}] lexicon_weight {problem}")
+        self.cfg["lexicon_weight"] = float(value)
 
     def score_docs(self, docs: List[Doc]) -> LabelScores:
         """What the decoder gets to see of some Docs.
@@ -174,7 +189,7 @@ class EntLMNER(BeginningNER):
     def _tell_bias(self) -> None:
         """Tell the model what the settings say; they may have been changed."""
         self.layer.attrs["bias"] = ScoreBias(
-            self.cfg["label_bias"], self.cfg["lexicon_key"], self.cfg["lexicon_weight"]
+            self.label_bias, self.lexicon_key, self.lexicon_weight
         )
 
     def get_loss(

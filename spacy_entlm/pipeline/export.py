@@ -42,8 +42,8 @@ def export(
     overwrite (bool): Whether what an earlier export wrote may be replaced.
     RETURNS (Language): The new pipeline, from its folder.
     RAISES (ValueError): If there is no trained `entlm_ner`, no such format, the folder
-        may not be written, or the backbone cannot be exported. (ImportError): If the
-        extra `onnx` is not installed.
+        may not be written, or the backbone cannot be exported.
+        (ImportError): If the extra `onnx` is not installed.
     EXAMPLE:
         fast = spacy_entlm.export(nlp, "fast_model", format="int8")
     """

@@ -73,7 +73,12 @@ class SavedNER(TrainablePipe):
         self, path: Union[str, Path], *, exclude: Iterable[str] = ()
     ) -> "SavedNER":
         """Load from a folder. Settings are those that were saved, unless the config
-        says something else now than it did then."""
+        says something else now than it did then.
+        RAISES (DataError): If the folder is not there, or holds something else."""
+        if not Path(path).is_dir():
+            problem = "no such folder: check the path. If the pipeline was saved "
+            problem += f"without this component, load it with exclude=[{self.name!r}]"
+            raise DataError(problem, path=Path(path))
         deserialize: Dict[str, Callable[[Path], Any]] = {
             SETTINGS: self._load_settings,
             "decoder": self._load_decoder,

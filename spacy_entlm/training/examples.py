@@ -10,9 +10,11 @@ from spacy.training import Example
 
 from ..corpus.docs import unannotated, unread_spans
 from ..corpus.forms.source import Place
-from ..corpus.forms.spans import make_record
+from ..corpus.forms.spans import check_classes, join_tags, make_record
 from ..corpus.readers import text_doc
+from ..corpus.records import TextRecord
 from ..corpus.report import UNREAD_SPANS, CorpusReport
+from ..corpus.tags import MISSING, OUTSIDE, find_prefixed, tags_to_entities
 from ..files.errors import shorten
 
 logger = logging.getLogger("spacy.entlm")
@@ -31,14 +33,22 @@ ENTITIES, NESTED = "entities", "doc_annotation"
 def to_examples(nlp: Language, annotated: Iterable[Annotated]) -> List[Example]:
     """What `train` takes, as examples. Marks of a pair are read as the command
     `convert` reads them: blanks at their ends do not count; those that do not begin and
-    end with a word are told, and their words carry no loss.
+    end with a word are told, and their words carry no loss; tags may be BIO or BILUO.
 
-    RAISES (ValueError): If one is no example, or a mark does not lie in its text.
+    RAISES (ValueError): If one is no example, a mark does not lie in its text, or each
+        class is the mark's own words.
     """
     report = CorpusReport()
-    examples = [
+    made = [
         _to_example(nlp, each, number, report)
         for number, each in enumerate(annotated, 1)
+    ]
+    records = [one for one in made if isinstance(one, TextRecord)]
+    check_classes(records)
+    joined = (x for x in join_tags(records) if isinstance(x, TextRecord))
+    examples = [
+        one if isinstance(one, Example) else _of_record(nlp, next(joined), report)
+        for one in made
     ]
     if problems := report.problems():
         logger.warning("Examples: %s", "; ".join(line.strip() for line in problems))
@@ -47,7 +57,7 @@ def to_examples(nlp: Language, annotated: Iterable[Annotated]) -> List[Example]:
 
 def _to_example(
     nlp: Language, annotated: Any, number: int, report: CorpusReport
-) -> Example:
+) -> Union[Example, TextRecord]:
     if isinstance(annotated, (Example, Doc)):
         doc = annotated if isinstance(annotated, Doc) else annotated.reference
         for told in unread_spans(doc)[:1]:
@@ -71,7 +81,7 @@ def _to_example(
 
 def _of_pair(
     nlp: Language, text: str, annotation: Any, number: int, report: CorpusReport
-) -> Example:
+) -> Union[Example, TextRecord]:
     if ENTITIES not in annotation and NESTED not in annotation:
         keys = ", ".join(map(repr, annotation)) or "nothing"
         raise ValueError(f'{keys} instead of "{ENTITIES}": write {FORM}')
@@ -79,13 +89,13 @@ def _of_pair(
     is_list = isinstance(marks, (list, tuple))
     are_tags = is_list and _are_tags(marks)
     if is_list and not are_tags and set(annotation) == {ENTITIES}:
-        record = make_record(text, marks, Place(number, "example"), report)
-        doc = text_doc(record, nlp, report)
-        return Example(unannotated(doc), doc)
+        return make_record(text, marks, Place(number, "example"), report)
     doc = nlp.make_doc(text)
     words = annotation.get("words", doc)
     if are_tags and len(marks) != len(words):
         raise ValueError(f"{len(marks)} tags for {len(words)} words: {marks!r:.100}")
+    if are_tags:
+        annotation = {**annotation, ENTITIES: _as_biluo(marks)}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         example = Example.from_dict(doc, annotation)
@@ -97,6 +107,29 @@ def _of_pair(
 
 def _are_tags(marks: Sequence[Any]) -> bool:
     return any(isinstance(mark, str) or mark is None for mark in marks)
+
+
+def _as_biluo(marks: Sequence[Any]) -> List[str]:
+    """Tags of any scheme as BILUO, which is what spaCy reads.
+    RAISES (ValueError): If one has no form of a tag."""
+    tags = [str(mark or MISSING) for mark in marks]
+    spans, missing = tags_to_entities(tags, find_prefixed(tags))
+    biluo = [MISSING if i in missing else OUTSIDE for i in range(len(tags))]
+    for start, end, label in spans:
+        biluo[start:end] = [f"I-{label}"] * (end - start)
+        biluo[start], biluo[end - 1] = f"B-{label}", f"L-{label}"
+        if end - start == 1:
+            biluo[start] = f"U-{label}"
+    return biluo
+
+
+def _of_record(nlp: Language, record: TextRecord, report: CorpusReport) -> Example:
+    try:
+        doc = text_doc(record, nlp, report)
+    except ValueError as err:
+        reason = shorten(" ".join(str(err).split()))
+        raise ValueError(f"Example {record.number}: {reason}") from err
+    return Example(unannotated(doc), doc)
 
 
 def without_places(

@@ -13,6 +13,7 @@ from spacy.util import load_model_from_config
 from spacy_entlm.decoding.transitions import TransitionCounts
 from spacy_entlm.decoding.viterbi import ViterbiDecoder
 from spacy_entlm.files import tensors
+from spacy_entlm.files.errors import DataError
 from spacy_entlm.model.layer import network_of
 from spacy_entlm.pipeline.calibration import Calibration
 
@@ -209,6 +210,15 @@ def test_parts_can_be_left_out(trained, tmp_path):
         "decoder",
         "files.json",
     }
+
+
+def test_a_pipeline_that_was_saved_without_the_component_says_how_to_load_it(
+    trained, tmp_path
+):
+    trained.to_disk(tmp_path, exclude=[NAME])
+    with pytest.raises(DataError, match=r"saved without .* exclude=\['entlm_ner'\]"):
+        spacy.load(tmp_path)
+    assert spacy.load(tmp_path, exclude=[NAME]).pipe_names == []
 
 
 def test_loaded_pipeline_learns_on(trained_folder, make_examples):

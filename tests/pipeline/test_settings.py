@@ -57,6 +57,26 @@ CHANGED = {
 }
 
 
+@pytest.mark.parametrize("setting", CHANGED)
+def test_each_setting_is_an_attribute_that_may_be_changed(pipe, setting):
+    assert getattr(pipe, setting) != CHANGED[setting]
+    setattr(pipe, setting, CHANGED[setting])
+    assert getattr(pipe, setting) == pipe.cfg[setting] == CHANGED[setting]
+
+
+def test_a_component_that_was_sourced_can_be_told_to_fill_gaps(trained, tmp_path):
+    nlp = spacy.blank("en")
+    ruler = nlp.add_pipe("entity_ruler")
+    ruler.add_patterns([{"label": "OLD", "pattern": "Berlin"}])
+    nlp.add_pipe(NAME, source=trained)
+    assert found(nlp(TEXT)) == [("Anna Smith", "PER"), ("Berlin", "LOC")]
+    nlp.get_pipe(NAME).overwrite = False
+    expected = [("Anna Smith", "PER"), ("Berlin", "OLD")]
+    assert found(nlp(TEXT)) == expected
+    nlp.to_disk(tmp_path)
+    assert found(spacy.load(tmp_path)(TEXT)) == expected
+
+
 def test_what_was_changed_is_saved_and_loaded(trained, pipe, tmp_path):
     pipe.cfg.update(CHANGED)
     trained.to_disk(tmp_path / "first")
@@ -204,6 +224,17 @@ def test_spans_can_be_all_that_is_set(trained_folder):
 def test_entities_that_would_go_nowhere_are_an_error(trained_folder):
     with pytest.raises(ValueError, match="entities would go nowhere"):
         load(trained_folder, annotate_ents=False, spans_key=None)
+
+
+def test_change_after_which_entities_would_go_nowhere_is_an_error(pipe):
+    pipe.spans_key = None
+    with pytest.raises(ValueError, match="entities would go nowhere"):
+        pipe.annotate_ents = False
+    assert pipe.annotate_ents
+    pipe.spans_key, pipe.annotate_ents = "mine", False
+    with pytest.raises(ValueError, match="entities would go nowhere"):
+        pipe.spans_key = None
+    assert pipe.spans_key == "mine"
 
 
 @pytest.mark.parametrize("value", [5, -0.1])

@@ -109,6 +109,40 @@ def test_other_forms_of_annotation_are_read_as_spacy_reads_them(taught, nlp):
     assert [ent.text for ent in both.reference.ents] == ["Rome"]
 
 
+@pytest.mark.parametrize(
+    "tags",
+    [
+        ["B-PER", "I-PER", "O", "B-LOC"],
+        ["B-PER", "L-PER", "O", "U-LOC"],
+        ["B-PER", "E-PER", "O", "S-LOC"],
+        ["PER", "PER", "O", "LOC"],
+    ],
+)
+def test_tags_of_words_may_follow_any_scheme(taught, tags):
+    words = ["Anna", "Lee", "left", "Rome"]
+    (example,) = taught(("Anna Lee left Rome", {"words": words, "entities": tags}))
+    ents = [(ent.text, ent.label_) for ent in example.reference.ents]
+    assert ents == [("Anna Lee", "PER"), ("Rome", "LOC")]
+
+
+def test_words_without_a_tag_carry_no_loss(taught):
+    (example,) = taught(("Anna Lee left", {"entities": ["U-PER", None, "-"]}))
+    assert example.get_aligned_ner() == ["U-PER", None, None]
+
+
+def test_marks_of_tags_are_joined_as_in_a_file(taught):
+    marks = [(0, 4, "B-PER"), (5, 8, "I-PER")]
+    (example,) = taught(("Anna Lee left", {"entities": marks}))
+    ents = [(ent.text, ent.label_) for ent in example.reference.ents]
+    assert ents == [("Anna Lee", "PER")]
+
+
+def test_classes_that_are_the_words_themselves_are_an_error(nlp):
+    marks = [(0, 4, "Anna"), (10, 14, "Rome")]
+    with pytest.raises(ValueError, match="class"):
+        spacy_entlm.train(nlp, [("Anna left Rome", {"entities": marks})])
+
+
 # What is the caller's
 
 

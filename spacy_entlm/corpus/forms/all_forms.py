@@ -1,5 +1,6 @@
 """All forms of annotated text that are read, and how each is told."""
 
+from itertools import chain, islice
 from pathlib import Path
 from typing import Callable, Iterable, NamedTuple, Sequence
 
@@ -8,7 +9,7 @@ from ..records import Record
 from .brat import fits_brat, read_brat
 from .columns import fits_columns, read_columns
 from .conllu_names import fits_conllu, read_conllu
-from .inline import fits_inline, read_inline
+from .inline import fits_inline, has_marks, read_inline
 from .json_entries import read_entries
 from .json_kinds import KINDS
 from .markup import fits_markup, read_markup
@@ -19,6 +20,8 @@ from .webanno import fits_webanno, read_webanno
 
 CONLL, JSONL, JSON, INLINE, SPACY = "conll", "jsonl", "json", "inline", "spacy"
 BRAT = "brat"
+# Enough to tell columns from lines with marks.
+_N_LINES_SEEN = 20
 Fits = Callable[[Iterable[Line], Path], bool]
 
 
@@ -51,6 +54,19 @@ def _is_json(lines: Iterable[Line], path: Path) -> bool:
 
 def _always(lines: Iterable[Line], path: Path) -> bool:
     return True
+
+
+def _has_marks(lines: Iterable[Line], path: Path) -> bool:
+    """Whether there is a mark in lines, which are none of a form whose words may look
+    like one."""
+    rest = iter(lines)
+    head = list(islice(rest, _N_LINES_SEEN))
+    if fits_webanno(head) or fits_conllu(head):
+        return False
+    marked = sum(has_marks(line) for _, line in head)
+    if 2 * marked < len(head) and fits_columns(head):
+        return False
+    return fits_inline(chain(head, rest))
 
 
 def _by_lines(fits: Callable[[Iterable[Line]], bool]) -> Fits:
@@ -102,9 +118,9 @@ FORMS = (
     ),
     Form(
         INLINE,
-        "marks in the text, one sentence a line",
+        "marks in the text, one sentence on a line",
         (".txt", ".md"),
-        _by_lines(fits_inline),
+        _has_marks,
         read_inline,
         "[Ann Petrova](PER) flew to [Lisbon](LOC).",
         looks_far=True,
@@ -146,7 +162,7 @@ FORMS = (
     Form(
         CONLL,
         "columns: a word and its tag a line",
-        (".conll", ".iob", ".bio", ".tsv", ".conllu", ".conllup", ".txt"),
+        (".conll", ".iob", ".iob2", ".bio", ".tsv", ".conllu", ".conllup", ".txt"),
         lambda lines, path: fits_columns([*lines]),
         read_columns,
         "Ann\tB-PER\nflew\tO",

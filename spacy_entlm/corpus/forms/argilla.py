@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any, Callable, Optional, Sequence
 
 from ..records import Record
-from ..report import NOT_ACCEPTED
+from ..report import ANSWERS, NOT_ACCEPTED
 from .json_values import objects, part, text_of_key
 from .label_studio import TEXT, main_field, other_keys
 from .source import Place, Source
@@ -36,6 +36,8 @@ def begin_argilla(entries: Sequence[dict[str, Any]], source: Source) -> Parser:
         if spans is None:
             source.report.skipped[NOT_ACCEPTED] += 1
             return []
+        if _differ(entry, question):
+            source.report.note(ANSWERS, str(place))
         text = entry["fields"][main_field(entry["fields"])]
         return [make_record(text, spans, place, source.report)]
 
@@ -63,14 +65,30 @@ def _record_spans(
     return next((spans for spans in found if spans is not None), None)
 
 
+def _differ(record: dict[str, Any], question: Optional[str]) -> bool:
+    """Whether a question has answers with different marks."""
+    answers = part(record, "responses", dict).get(question)
+    marks = [
+        sorted(str([span.get(key) for key in ("start", "end", "label")]) for span in x)
+        for x in _all_spans(answers)
+    ]
+    return any(other != marks[0] for other in marks)
+
+
 def _first_spans(answers: Any) -> Optional[list[Any]]:
     """Of a question's answers; None if it asks for something else."""
+    return next(iter(_all_spans(answers)), None)
+
+
+def _all_spans(answers: Any) -> list[list[Any]]:
+    """The spans of each answer that was sent, if the question asks for spans."""
+    found = []
     for answer in objects(answers if isinstance(answers, list) else []):
         spans = answer.get("value")
         is_sent = answer.get("status", "submitted") == "submitted"
         if is_sent and isinstance(spans, list) and all(map(_is_span, spans)):
-            return spans
-    return None
+            found.append(spans)
+    return found
 
 
 def _is_span(value: Any) -> bool:

@@ -12,6 +12,8 @@ from .spans import make_record
 
 MARKS = ".ann"
 _MARK = re.compile(r"(\S+) (\d+) (\d+)((?:;\d+ \d+)*)")
+# Relations, events, attributes, ids of other sources, notes.
+_OTHERS = ("R", "E", "A", "M", "N", "*", "#")
 ALONE = "Texts without an .ann file beside them, which are left out"
 DISCONTINUOUS = "spans in several pieces"
 
@@ -51,11 +53,12 @@ def _read(path: Path, source: Source) -> Record:
     spans: list[dict[str, Any]] = []
     missing = []
     for number, line in read_lines(marks_path):
-        if not line.startswith("T"):
+        if line[:1] in _OTHERS or not line.strip():
             continue
         with located(marks_path, number):
             cells = line.split("\t")
-            found = _MARK.fullmatch(cells[1].strip()) if len(cells) > 1 else None
+            is_mark = len(cells) > 1 and line.lstrip().startswith("T")
+            found = _MARK.fullmatch(cells[1].strip()) if is_mark else None
             if found is None:
                 raise ValueError(
                     f"no mark in {line!r:.100}: T1, its class and offsets, words"

@@ -5,7 +5,7 @@ from collections import Counter
 from itertools import groupby
 from typing import Iterable, Optional, Sequence
 
-from ...files.errors import DataError
+from ...files.errors import DataError, located
 from ...files.text import Line
 from ..records import WordRecord
 from ..report import INNER
@@ -16,13 +16,22 @@ from .source import Source
 DOCSTART = "-DOCSTART-"
 # Ids and other remarks before a sentence ("# id 17", "# text = ..."), as CoNLL-U and
 # later shared tasks have them; a word "#" has a tag behind it, not a key.
-_COMMENT = re.compile(r"#\s+(id\s|new(doc|par)\b|[\w.:-]+\s*=)")
+_COMMENT = re.compile(
+    r"#\s+(id\s|new(doc|par)\b|[\w.:-]+\s*=)|#((sent|doc|par)_?id|id|text) ?="
+)
 # Only ASCII: a no-break space may be a word or part of one.
 _GAP = re.compile(r"[ \t]+")
 # Of a word that is written as one and stands in several rows after it, and of one that
 # is not written (CoNLL-U has ten columns).
 _RANGE = re.compile(r"\d+[-.]\d+")
 _CONLLU_WIDTH = 10
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z]+)*:(?=.)")
+# So many words show that something stands before each.
+_LEAST_CODED = 3
+# So many rows show whether a tag stands behind each word.
+_N_ROWS_SEEN = 100
+# Between a word and its tag where a whole sentence stands on a line.
+_JOINTS = "/|_"
 
 # The number of a line, and the values of its columns.
 Row = tuple[int, list[str]]
@@ -37,11 +46,15 @@ def read_columns(lines: Iterable[Line], source: Source) -> list[WordRecord]:
     rows = [row for sentence in sentences for row in sentence]
     if not rows:
         return []
+    with located(source.path):
+        check_joined((line, " ".join(row)) for line, row in rows[:_N_ROWS_SEEN])
     _check_columns(rows, source)
-    header, sentences = take_header(sentences)
+    header, sentences = take_header(sentences, source.columns)
     roles = choose_roles(header, sentences, rows[0][1], source, line=rows[0][0])
+    check_blank_lines(sentences, roles, source)
     sentences = divide_numbered(sentences, roles)
     source.report.understood = str(roles) + (" (row 1 a header)" if header else "")
+    sentences = _without_language(sentences, roles, source)
     if roles.inner is not None:
         inner = sum(_begins(row[roles.inner]) for _, row in sum(sentences, []))
         source.report.skipped[INNER] += inner
@@ -79,13 +92,18 @@ def describe_row(row: Sequence[str]) -> str:
 
 
 def tell_roles(header: Sequence[str], sentences: Sequence[Sequence[Row]]) -> Roles:
-    """Find the columns by what is in them, or by the names of a header row.
+    """Find the columns by what is in them, or by the names of a header row, which tell
+    a word from its lemma.
     RAISES (ValueError): If neither tells."""
+    names = [name.strip("# ").casefold() for name in header]
+    words = [i for i, name in enumerate(names) if name in WORD_NAMES]
     try:
-        return find_roles([[row for _, row in sentence] for sentence in sentences])
+        found = find_roles([[row for _, row in sentence] for sentence in sentences])
+        # A column of whole texts may be called so, too.
+        if len(words) == 1 and words[0] != found.tag and names[words[0]] != "text":
+            found = found._replace(word=words[0])
+        return found
     except ValueError:
-        names = [name.strip("# ").casefold() for name in header]
-        words = [i for i, name in enumerate(names) if name in WORD_NAMES]
         tags = [i for i, name in enumerate(names) if name in TAG_NAMES]
         if len(words) == len(tags) == 1:
             return Roles(*words, *tags)
@@ -93,14 +111,18 @@ def tell_roles(header: Sequence[str], sentences: Sequence[Sequence[Row]]) -> Rol
 
 
 def take_header(
-    sentences: list[list[Row]],
+    sentences: list[list[Row]], asked: Optional[str] = None
 ) -> tuple[list[str], list[list[Row]]]:
     """The names in the first row, [] if it is none of names, and the rows without it,
-    also where it comes again."""
+    also where it comes again. asked: The columns that are asked for; what names them
+    there is a header."""
     first = sentences[0][0][1]
     names = [name.strip("# ").casefold() for name in first]
     rest = [[row for row in sentence if row[1] != first] for sentence in sentences]
     rest = [sentence for sentence in rest if sentence]
+    named = [part.strip().casefold() for part in (asked or "").split(",")]
+    if rest and any(named) and {*named} <= {name.casefold() for name in first}:
+        return list(first), rest
     if not rest or any(map(is_certain_tag, first)) or not TAG_NAMES & {*names}:
         return [], sentences
     is_header = bool(WORD_NAMES & {*names})
@@ -115,7 +137,7 @@ def take_header(
 
 def divide_numbered(sentences: list[list[Row]], roles: Roles) -> list[list[Row]]:
     """Divide rows without a blank one between them where another column numbers their
-    sentences: 1, 1, 1, 2, 2."""
+    sentences, 1, 1, 1, 2, 2, or their words, 1, 2, 3, 1, 2."""
     rows = [row for sentence in sentences for row in sentence]
     if len(sentences) != 1:
         return sentences
@@ -126,7 +148,38 @@ def divide_numbered(sentences: list[list[Row]], roles: Roles) -> list[list[Row]]
         if is_ordered and 1 < len({*numbers}) < len(rows):
             groups = groupby(rows, key=lambda row: row[1][i])
             return [list(group) for _, group in groups]
+        if len(numbers) == len(rows) and _begin_anew(numbers):
+            starts = [n for n, number in enumerate(numbers) if number == numbers[0]]
+            return [rows[a:b] for a, b in zip(starts, [*starts[1:], None])]
     return sentences
+
+
+def _begin_anew(numbers: Sequence[int]) -> bool:
+    """Whether numbers count from 0 or 1, and several times so."""
+    steps = [b - a for a, b in zip(numbers, numbers[1:]) if b != numbers[0]]
+    is_count = numbers[0] in (0, 1) and bool(steps) and {*steps} == {1}
+    return is_count and numbers.count(numbers[0]) > 1
+
+
+def check_blank_lines(
+    sentences: Sequence[Sequence[Row]], roles: Roles, source: Source
+) -> None:
+    """RAISES (DataError): If each sentence is one word, and entities go over several of
+    them: a blank line stands behind each word."""
+    if any(len(rows) > 1 for rows in sentences):
+        return
+    rows = [row for sentence in sentences for row in sentence]
+    for (_, before), (number, row) in zip(rows, rows[1:]):
+        tag, last = row[roles.tag], before[roles.tag]
+        if tag[:2] in ("I-", "L-", "E-") and last[1:] == tag[1:] and last[0] in "BI":
+            raise DataError(
+                f"{row[roles.word]!r:.60} goes on with the entity of another sentence, "
+                "and each sentence is one word: a blank line stands behind each word, "
+                "or each has a number of its own sentence. Leave only what divides "
+                "sentences",
+                path=source.path,
+                line=number,
+            )
 
 
 def split_columns(lines: Iterable[Line]) -> list[list[Row]]:
@@ -146,6 +199,18 @@ def split_columns(lines: Iterable[Line]) -> list[list[Row]]:
     return _drop_remarks(found)
 
 
+def check_joined(lines: Iterable[Line]) -> None:
+    """RAISES (ValueError): If each word has its tag behind it, as in Ann/B-PER."""
+    pieces = [piece for _, line in lines for piece in line.split()]
+    for sign in _JOINTS:
+        tags = [piece.rpartition(sign)[2] for piece in pieces if sign in piece[1:]]
+        if tags and len(tags) == len(pieces) and any(map(is_certain_tag, tags)):
+            raise ValueError(
+                f"each word has its tag behind it ({pieces[0]!r:.60}), which is not "
+                "read: write a line for each word, and a tab before its tag"
+            )
+
+
 def _split(line: str, tabbed: bool) -> list[str]:
     if tabbed:
         return [value.strip() for value in line.split("\t")]
@@ -160,12 +225,24 @@ def _drop_remarks(sentences: list[list[Row]]) -> list[list[Row]]:
     for rows in sentences:
         while rows and rows[0][1][0].startswith("#") and len(rows[0][1]) != width:
             rows.pop(0)
+    sentences = [part for rows in sentences for part in _divided(rows, width)]
     if width == _CONLLU_WIDTH:
         sentences = [
             [row for row in rows if not _RANGE.fullmatch(row[1][0])]
             for rows in sentences
         ]
     return [sentence for sentence in sentences if sentence]
+
+
+def _divided(rows: list[Row], width: int) -> list[list[Row]]:
+    """Rows without remarks between them, "# id = 2", which divide sentences."""
+    parts: list[list[Row]] = [[]]
+    for number, row in rows:
+        if len(row) != width and _COMMENT.match(" ".join(row)):
+            parts.append([])
+        else:
+            parts[-1].append((number, row))
+    return parts
 
 
 def _check_columns(rows: Sequence[Row], source: Source) -> None:
@@ -186,6 +263,23 @@ def _check_columns(rows: Sequence[Row], source: Source) -> None:
                 path=source.path,
                 line=number,
             )
+
+
+def _without_language(
+    sentences: list[list[Row]], roles: Roles, source: Source
+) -> list[list[Row]]:
+    """Rows whose words have no language before them, where all words of several have
+    the same one: en:Ann, as WikiANN writes it."""
+    rows = [row for sentence in sentences for _, row in sentence]
+    first = _LANGUAGE.match(rows[0][roles.word])
+    code = first[0] if first else ""
+    are_coded = all(row[roles.word].startswith(code) for row in rows)
+    if not code or not are_coded or len(rows) < _LEAST_CODED:
+        return sentences
+    source.report.understood += f", without {code!r} before each"
+    for row in rows:
+        row[roles.word] = row[roles.word].removeprefix(code)
+    return sentences
 
 
 def _begins(tag: str) -> bool:

@@ -14,7 +14,9 @@ from .source import Source
 LABEL = r"[^\W\d_](?:[\w-]|[^\x00-\x7f\s\w])*"
 # A class, a class with a value (Rasa's (city:New York), no address), or an object.
 _BEHIND = rf'\(({LABEL})\)|\(({LABEL}):(?!//)[^()]*\)|(\{{\s*"entity"[^{{}}]*\}})'
-MARK = re.compile(rf"\[([^\[\]]+)\](?:{_BEHIND})")
+# Several of these objects.
+_OBJECTS = r'\[\s*(\{\s*"entity"[^\[\]]*\})\s*\]'
+MARK = re.compile(rf"\[([^\[\]]+)\](?:{_BEHIND}|{_OBJECTS})")
 # What may be meant as a mark: the bracket is not closed, a space stands before "(", or
 # the brackets are others.
 SLIP = re.compile(
@@ -22,6 +24,7 @@ SLIP = re.compile(
     rf"|\[[^\[\](){{}}]*[^\[\](){{}}\s]\]\s*[\[{{]\s*({LABEL})\s*[\]}}]"
     rf"|[\[{{][^\[\]{{}}|]*[^\[\]{{}}|\s]\s*\|\s*({LABEL})\s*[\]}}]"
     rf"|\([^\[\]()]*[^\[\]()\s]\)\s*\[\s*({LABEL})\s*\]"
+    rf"|<({LABEL})>[^<>]*</[^<>]*>"
 )
 # "museum_object", "MuseumObject" or "place2", which is no word of a text.
 CODE = re.compile(r"[^\W_][_\d]|[a-z][A-Z]")
@@ -58,8 +61,9 @@ def strip_marks(line: str, values: bool = False) -> tuple[str, list[CharSpan]]:
             raise ValueError(f"nothing is marked in {match.group()!r:.100}")
         if match[3] and not values:
             _unmarked(match.group())
-        label = match[2] or match[3] or _label_of(match[4])
-        spans.append(CharSpan(start, end, check_label(label)))
+        named = match[2] or match[3]
+        labels = [named] if named else _labels_of(match[4] or match[5])
+        spans += [CharSpan(start, end, check_label(label)) for label in labels]
         text += entity
         position = match.end()
     return text + _unmarked(line[position:]), spans
@@ -82,24 +86,25 @@ def _is_class(word: str, labels: set[str]) -> bool:
     return bool(is_code) or word.casefold() in labels
 
 
-def _label_of(written: str) -> str:
+def _labels_of(written: str) -> list[str]:
+    """The classes that one or several objects name."""
     try:
-        value: Any = json.loads(written)["entity"]
-    except ValueError:
-        value = None
-    if not isinstance(value, str):
+        values: list[Any] = [x.get("entity") for x in json.loads(f"[{written}]")]
+    except (ValueError, AttributeError):
+        values = [None]
+    if not all(isinstance(value, str) for value in values):
         raise ValueError(
             f'mark not understood: {written!r:.100}: write {{"entity": "LABEL"}}'
         )
-    return value
+    return values
 
 
 def _unmarked(text: str) -> str:
     # A slip in the markup would otherwise turn into words of the text.
-    if "](" in text or ']{"' in text:
+    if "](" in text or ']{"' in text or '][{"' in text:
         raise ValueError(
             f"markup not understood in {text.strip()!r:.100}: write [words](LABEL), the"
-            " label without a blank, in letters, digits, '-' and '_', with no bracket"
+            " label without a space, in letters, digits, '-' and '_', with no bracket"
             " inside a bracket"
         )
     return text

@@ -4,14 +4,14 @@ import json
 from typing import Any, Iterable, Optional, Sequence
 
 from ...files.errors import DataError, located
-from ...files.json_lines import load_object
+from ...files.json_lines import load_json, load_object
 from ...files.text import Line
 from ..records import Record, TextRecord
 from ..report import CONTRADICTING, DIFFERING, JOINED, NOT_ACCEPTED
 from .json_kinds import KINDS, TEXTS, Kind
 from .json_others import fits_pair, unpacked_lists
 from .source import Place, Source
-from .spans import raw_spans
+from .spans import is_rejected, raw_spans
 
 Entry = tuple[Place, Any]
 _OBJECT = '{"text": ..., ...}'
@@ -30,9 +30,9 @@ def read_entries(lines: Iterable[Line], source: Source) -> list[Record]:
     rejected: dict[str, set[tuple[int, int, str]]] = {}
     for place, entry in load_entries(lines, source):
         with _located(source, place):
-            if isinstance(entry, dict) and entry.get("answer", "accept") != "accept":
+            if is_rejected(entry):
                 source.report.skipped[NOT_ACCEPTED] += 1
-                if entry["answer"] == "reject":
+                if entry.get("answer") == "reject":
                     rejected.setdefault(str(entry.get("text")), set()).update(
                         _spans_of(entry)
                     )
@@ -86,14 +86,16 @@ def load_entries(lines: Iterable[Line], source: Source) -> list[Entry]:
     if first.startswith("[") or is_json:
         whole = "\n".join(line for _, line in filled)
         try:
-            return _of_list(json.loads(whole), source)
+            value = load_json(whole)
         # Thousands of open brackets end in a RecursionError.
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             if not _is_value(first):
                 line = None if is_json else filled[0][0]
                 raise DataError(
                     f"broken JSON ({error}): {_FORM}", path=source.path, line=line
                 ) from error
+        else:
+            return _of_list(value, source)
     return [_of_line(number, line, source) for number, line in filled]
 
 

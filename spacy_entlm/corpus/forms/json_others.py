@@ -87,18 +87,27 @@ def fits_manifest(entry: Any) -> bool:
         isinstance(entry, dict)
         and "source" in entry
         and "text" not in entry
-        and any(isinstance(value, dict) for value in entry.values())
+        and any(map(_is_job, entry.items()))
     )
+
+
+def _is_job(item: tuple[str, Any]) -> bool:
+    """Whether a key and its value are the answer to a job, or its metadata."""
+    key, value = item
+    is_answer = isinstance(value, dict) and isinstance(value.get("annotations"), dict)
+    return is_answer or (isinstance(value, dict) and key.endswith("-metadata"))
 
 
 def parse_manifest(entry: dict[str, Any], place: Place, source: Source) -> list[Record]:
     """Read {"source", JOB: {"annotations": {"entities": [{"startOffset", "endOffset",
-    "label"}]}}}. A line without an answer is counted.
+    "label"}]}}}. A line without an answer is counted, and answers to further jobs.
     RAISES (ValueError): If a span is broken."""
     answer = _answer(entry)
     if answer is None:
         source.report.skipped[NOT_ACCEPTED] += 1
         return []
+    others = [key for key, value in entry.items() if _has_other_answer(value, answer)]
+    source.report.unread.update(others)
     text, spans = text_of_key(entry, "source"), part(answer, "entities", list)
     return [make_record(text, spans, place, source.report)]
 
@@ -110,6 +119,11 @@ def _answer(entry: dict[str, Any]) -> Optional[dict[str, Any]]:
             failed = isinstance(meta, dict) and meta.get("failure-reason")
             return None if failed else value["annotations"]
     return None
+
+
+def _has_other_answer(value: Any, answer: dict[str, Any]) -> bool:
+    found = value.get("annotations") if isinstance(value, dict) else None
+    return isinstance(found, dict) and found != answer
 
 
 def unpacked_lists(value: dict[str, Any]) -> Optional[list[Any]]:

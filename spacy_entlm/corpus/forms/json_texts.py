@@ -23,7 +23,7 @@ SPAN_KEYS = (
 _TEXT_KEYS = ("data", "sentence", "content", "document")
 # What says nothing about entities.
 _OTHERS = """text tokens words meta id Comments comments cats tokenized_text pos_tags
-pos chunk_tags lemmas deps metadata options accept vectors relations"""
+pos chunk_tags lemmas deps metadata options accept vectors relations sents"""
 OTHER_KEYS = frozenset(_OTHERS.split())
 
 
@@ -107,6 +107,11 @@ def _holds_spans(entry: dict[str, Any], key: str) -> bool:
     first = value[0] if isinstance(value, list) and value else value
     if "label" in key and isinstance(first, str):
         return False  # classes of the text
+    if isinstance(value, dict) and all(isinstance(x, list) for x in value.values()):
+        # Groups of spans, as spaCy writes them, where the marks have another key.
+        others = (entry.get(other) for other in SPAN_KEYS if other != key)
+        if any(isinstance(other, list) for other in others):
+            return False
     if value and not isinstance(value, list):
         if key in ("spans", "entities") or "label" in key:
             raise ValueError(f'"{key}" must be a list of spans, not {value!r:.100}')

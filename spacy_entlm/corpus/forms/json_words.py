@@ -1,6 +1,5 @@
 """JSON objects of words: with tags, which may be numbers, or with spans of words."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any, Iterable, Iterator, Optional, Sequence
@@ -36,9 +35,17 @@ def words_key(entry: dict[str, Any]) -> Optional[str]:
 
 
 def tags_key(entry: dict[str, Any]) -> Optional[str]:
-    """The key of the tags of words."""
+    """The key of the tags of words: the first that has a tag of names, or a number,
+    for each word, or else the first."""
     keys = [key for key in TAG_KEYS if isinstance(entry.get(key), list)]
-    return keys[0] if keys else None
+    n_words = len(entry.get(words_key(entry) or "", ()))
+    fit = [
+        key
+        for key in keys
+        if len(entry[key]) == n_words
+        and any(type(x) is int or is_certain_tag(str(x)) for x in entry[key])
+    ]
+    return next(iter(fit or keys), None)
 
 
 def parse_words(entry: dict[str, Any], place: Place, source: Source) -> WordRecord:
@@ -49,6 +56,11 @@ def parse_words(entry: dict[str, Any], place: Place, source: Source) -> WordReco
     word_key = words_key(entry) or "text"
     tag_key = tags_key(entry) or "label"
     words, tags = _strings(entry, word_key), entry.get(tag_key)
+    if tag_key not in entry:
+        raise ValueError(
+            f'words in "{word_key}" and no tags (keys: {list(entry)!s:.100}): give a '
+            'tag for each word under "ner_tags", or a "text" with spans of characters'
+        )
     # type() and not isinstance(): true is no number.
     if isinstance(tags, list) and tags and all(type(tag) is int for tag in tags):
         tags = _named(tags, tag_key, source)
@@ -230,11 +242,27 @@ def _by_number(pairs: dict[Any, Any]) -> Optional[list[str]]:
 
 
 def _feature_names(value: Any, key: str) -> Optional[list[str]]:
-    """The names of a feature in Hugging Face's dataset_info.json, however deep."""
-    text = json.dumps(value)
-    at = text.find(f'"{key}": {{')
-    found = re.search(r'"names": (\[[^\]]*\]|\{[^}]*\})', text[max(at, 0) :])
-    if found is None or at < 0:
-        return None
-    names = json.loads(found[1])
-    return list(names.values()) if isinstance(names, dict) else names
+    """The names of a feature in Hugging Face's dataset_info.json, however deep.
+    RAISES (ValueError): If the file names the numbers in several ways."""
+    found: list[list[str]] = []
+    for feature in _values_of(value, key):
+        for names in _values_of(feature, "names"):
+            listed = list(names.values()) if isinstance(names, dict) else names
+            if isinstance(listed, list) and listed not in found:
+                found.append(listed)
+    if len(found) > 1:
+        shown = "; ".join(",".join(map(str, names)) for names in found)
+        raise ValueError(
+            f"{key!r:.60} has several lists of names beside the file ({shown:.200}): "
+            "say which, eg --labels O,B-PER,I-PER (of `workbench`: --tags)"
+        )
+    return found[0] if found else None
+
+
+def _values_of(value: Any, key: str) -> Iterator[Any]:
+    """What stands under a key, however deep."""
+    if isinstance(value, dict) and key in value:
+        yield value[key]
+    inner = value.values() if isinstance(value, dict) else value
+    for one in inner if isinstance(value, dict | list) else []:
+        yield from _values_of(one, key)

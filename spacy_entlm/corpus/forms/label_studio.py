@@ -166,10 +166,20 @@ def _marks_min(entry: dict[str, Any]) -> dict[str, list[Any]]:
 
 def fits_min(entry: Any) -> bool:
     """Whether an object is a task in JSON_MIN: marks with "labels" beside its data."""
+    if not isinstance(entry, dict):
+        return False
+    # A task without marks has these beside its data, and none of another form.
     own = {"annotation_id", "annotator", "lead_time"}
-    return isinstance(entry, dict) and bool(
-        _marks_min(entry) or len(own & entry.keys()) > 1
-    )
+    has_others = any(map(_may_be_marks, entry.values()))
+    return bool(_marks_min(entry) or (len(own & entry.keys()) > 1 and not has_others))
+
+
+def _may_be_marks(value: Any) -> bool:
+    """Whether a value is a list of words, tags or spans, and not one of the answers to
+    another question, which are objects without a "start"."""
+    if not isinstance(value, list) or not value:
+        return False
+    return not all(isinstance(x, dict) and "start" not in x for x in value)
 
 
 def begin_min(entries: Sequence[dict[str, Any]], source: Source) -> Parser:

@@ -8,12 +8,13 @@ import srsly
 from ...files.errors import DataError, located
 from ...files.text import Line
 from ..records import TextRecord
-from .inline import find_slips, strip_marks
+from .inline import find_slips, has_marks, strip_marks
 from .source import Source
 
 _SECTION = re.compile(r"##\s*(\w+)\s*:")
 _ITEM = re.compile(r"\s*[-*+]\s+(.*)")
 INTENT = "intent"
+NO_EXAMPLE = 'Lines with marks that are no examples, since they do not begin with "- "'
 
 
 def fits_rasa_markdown(lines: Iterable[Line]) -> bool:
@@ -32,6 +33,8 @@ def read_rasa_markdown(lines: Iterable[Line], source: Source) -> list[TextRecord
             with located(source.path, number):
                 text, spans = strip_marks(item[1].strip(), values=True)
             records.append(TextRecord(text, spans, number))
+        elif section == INTENT:
+            _note_mark(line, source)
     return _told(records, "Markdown", source)
 
 
@@ -52,7 +55,7 @@ def read_rasa_yaml(lines: Iterable[Line], source: Source) -> list[TextRecord]:
         )
     records: list[TextRecord] = []
     for entry in nlu:
-        for example in _examples(entry):
+        for example in _examples(entry, source):
             number = len(records) + 1
             with located(source.path, what=f"example {number}: "):
                 text, spans = strip_marks(example, values=True)
@@ -60,15 +63,27 @@ def read_rasa_yaml(lines: Iterable[Line], source: Source) -> list[TextRecord]:
     return _told(records, "YAML", source)
 
 
-def _examples(entry: Any) -> list[str]:
+def _examples(entry: Any, source: Source) -> list[str]:
     if not isinstance(entry, dict) or INTENT not in entry:
         return []
     examples = entry.get("examples")
     if isinstance(examples, str):
-        found = (_ITEM.match(line) for line in examples.splitlines())
-        return [item[1].strip() for item in found if item]
-    items = examples if isinstance(examples, list) else []
-    return [str(x.get("text", "") if isinstance(x, dict) else x).strip() for x in items]
+        items = []
+        for line in examples.splitlines():
+            if item := _ITEM.match(line):
+                items.append(item[1].strip())
+            else:
+                _note_mark(line, source)
+        return items
+    listed = examples if isinstance(examples, list) else []
+    texts = (x.get("text", "") if isinstance(x, dict) else x for x in listed)
+    return [str(text).strip() for text in texts]
+
+
+def _note_mark(line: str, source: Source) -> None:
+    """Note a line that is no example, if there is a mark in it."""
+    if has_marks(line):
+        source.report.note(NO_EXAMPLE, f"{line.strip()!r:.80}")
 
 
 def _told(records: list[TextRecord], form: str, source: Source) -> list[Any]:

@@ -17,6 +17,13 @@ _STARTS = ("start", "start_offset", "startOffset", "BeginOffset", "begin")
 _ENDS = ("end", "end_offset", "endOffset", "EndOffset")
 _LABELS = ("label", "labels", "entity", "entity_type", "entity_group", "type", "tag")
 _TEXTS = ("text", "Text")
+# What says of a span or a text that somebody accepted it, or did not.
+_ACCEPTED = ("correct", "accept", "accepted", "is_correct", "is_accepted")
+_REFUSED = (
+    *("rejected", "is_rejected", "deleted", "is_deleted", "ignored", "is_ignored"),
+    *("discarded", "is_discarded"),
+)
+_REFUSALS = frozenset(("rejected", "discarded", "deleted", "ignored"))
 # A tag of a word in the place of a class.
 _TAG = re.compile(r"([BILUESMW])-(\S+)")
 _CONTINUES = frozenset("ILEM")
@@ -43,10 +50,10 @@ def make_record(
     """
     raws: list[RawSpan] = []
     for span in spans:
-        if _is_rejected(span):
+        if is_rejected(span):
             report.skipped[REJECTED] += 1
         else:
-            raws += raw_spans(span)
+            raws += raw_spans(span, text)
     found, missing = [], []
     has_tags = any(_TAG.fullmatch(raw.label) for raw in raws)
     for raw in raws:
@@ -61,11 +68,17 @@ def make_record(
     return TextRecord(text, found, place.number, place.unit, missing)
 
 
-def _is_rejected(span: Any) -> bool:
-    """Whether somebody said that a span is wrong, as Prodigy and LightTag write it."""
-    if not isinstance(span, dict):
+def is_rejected(value: Any) -> bool:
+    """Whether somebody said that a span or a text is wrong, or took it away, as
+    Prodigy, LightTag and others write it."""
+    if not isinstance(value, dict):
         return False
-    return span.get("answer", "accept") != "accept" or span.get("correct") is False
+    return (
+        value.get("answer", "accept") != "accept"
+        or any(value.get(key) is False for key in _ACCEPTED)
+        or any(value.get(key) is True for key in _REFUSED)
+        or str(value.get("status")).casefold() in _REFUSALS
+    )
 
 
 def join_tags(records: Sequence[Record]) -> list[Record]:
@@ -106,8 +119,9 @@ def _joined(record: TextRecord) -> list[CharSpan]:
     return joined
 
 
-def raw_spans(span: Any) -> list[RawSpan]:
+def raw_spans(span: Any, whole: str = "") -> list[RawSpan]:
     """A span as it is written, once for each of its classes.
+    whole (str): The text that it is in, if that is known.
     RAISES (ValueError): If it is none."""
     start = end = text = None
     labels: Any = None
@@ -118,6 +132,7 @@ def raw_spans(span: Any) -> list[RawSpan]:
             next((span[key] for key in keys if key in span), None)
             for keys in (_STARTS, _ENDS, _LABELS, _TEXTS)
         )
+        labels = _other_than_words(span, labels, whole, start, end)
     labels = labels if isinstance(labels, list) and labels else [labels]
     # type() and not isinstance(): true and false are no offsets.
     if (
@@ -131,6 +146,33 @@ def raw_spans(span: Any) -> list[RawSpan]:
         )
     text = text if isinstance(text, str) and text.strip() else None
     return [RawSpan(start, end, label, text) for label in labels]
+
+
+def _other_than_words(span: dict[str, Any], label: Any, *place: Any) -> Any:
+    """The class of a span, where "entity" may hold its words, and another key the
+    class. place: The text, and start and end in it, as they are written."""
+    text, start, end = place
+    classes = [span[key] for key in _LABELS if key in span and key != "entity"]
+    is_entity = label is span.get("entity") and isinstance(label, str)
+    if not classes or not is_entity or not type(start) is type(end) is int:
+        return label
+    return classes[0] if _same(text[max(start, 0) : max(end, 0)], label) else label
+
+
+def check_classes(records: Sequence[Record]) -> None:
+    """RAISES (ValueError): If there are several spans, and the class of each one is
+    its own words: the key of the class is another one."""
+    spans = [
+        (record.text[span.start : span.end], span.label)
+        for record in records
+        if isinstance(record, TextRecord)
+        for span in record.spans
+    ]
+    if len({*spans}) > 1 and all(words == label for words, label in spans):
+        raise ValueError(
+            f"each class is the entity's own words (eg {spans[0][1]!r:.60}): give the "
+            'class under "label", and the words under "text"'
+        )
 
 
 def parse_span(raw: RawSpan, text: str) -> CharSpan:

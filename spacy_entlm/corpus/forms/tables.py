@@ -11,7 +11,7 @@ from typing import Any, Iterable, Optional, Sequence
 from ...files.errors import DataError, located
 from ...files.text import Line, unpacked_extension
 from ..records import Record, WordRecord
-from .columns import choose_roles, divide_numbered, take_header
+from .columns import check_blank_lines, choose_roles, divide_numbered, take_header
 from .comprehend import COLUMNS, LINE, FileMark, read_marks
 from .json_texts import parse_text
 from .roles import TAG_NAMES
@@ -26,7 +26,9 @@ _ENDS = ("end", "stop", "end_offset", "end_char")
 _LABELS = ("label", "type", "entity_type", "class", "tag", "category", "entity")
 _OWN_TEXTS = ("surface", "span", "mention", "entity_text", "phrase", "value", "entity")
 # A column that says to which sentence a word belongs.
-_SENTENCE = re.compile(r"sent|doc|para|example|group|line|text_?id")
+_SENTENCE = re.compile(r"sent(?!i)|doc|para|text_?id")
+_MAYBE_SENTENCE = re.compile(r"example|group|line")
+_OF_WORDS = re.compile(r"tok|word|pos")
 _TAGS = re.compile(r"(O|[BILUES]-\S+)( (O|[BILUES]-\S+))+")
 # Numpy writes no commas: ['Ann' 'flew'], [1 0].
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
@@ -46,7 +48,8 @@ def fits_table(lines: Iterable[Line], path: Path) -> bool:
     if unpacked_extension(path) == ".csv":
         return True
     names = _names(next((line for _, line in lines), "").split("\t"))
-    has_sentence = any(map(_SENTENCE.search, names)) and len(names) > 2
+    is_told = any(_SENTENCE.search(x) or _MAYBE_SENTENCE.search(x) for x in names)
+    has_sentence = is_told and len(names) > 2
     has_texts = None not in (_place(names, _TEXTS), _place(names, _STARTS))
     return has_texts or (has_sentence and bool(TAG_NAMES & {*names}))
 
@@ -73,7 +76,8 @@ def read_csv(lines: Iterable[Line], source: Source) -> list[Record]:
             quoting=csv.QUOTE_MINIMAL if has_quotes else csv.QUOTE_NONE,
         )
     except (pandas.errors.ParserError, ValueError) as error:
-        problem = f"no table ({error}): quote cells that hold the delimiter"
+        told = " ".join(str(error).split())
+        problem = f"no table ({told}): quote cells that hold the delimiter"
         raise DataError(problem, path=source.path) from error
     return read_rows(frame.fillna("").values.tolist(), source)
 
@@ -125,12 +129,27 @@ def read_rows(rows: Sequence[Sequence[Any]], source: Source) -> list[Record]:
     text, start = _place(names, _TEXTS), _place(names, _STARTS)
     end, label = _place(names, _ENDS), _place(names, _LABELS)
     if None not in (text, start, end, label):
+        used = [i for i in (text, start, end, label) if i is not None]
+        _check_names(names, used, source)
         source.report.understood = f"a table, {ROW} 1 a header: text, start, end, label"
-        return _marks(numbered[1:], names, source)
+        return _marks(_whole_texts(numbered[1:], rows, text), names, source)
     if text is not None and _has_lists(numbered[1:], text):
         source.report.understood = f"a table, {ROW} 1 a header: a text a row"
-        return _texts(numbered[1:], names, source)
+        return _texts(_whole_texts(numbered[1:], rows, text), names, source)
     return _words(numbered, names, source)
+
+
+def _whole_texts(
+    numbered: Sequence[Row], rows: Sequence[Sequence[Any]], text: Optional[int]
+) -> list[Row]:
+    """Rows with the blanks around their texts, which count in offsets."""
+    whole = []
+    for number, row in numbered:
+        cells = list(row)
+        if text is not None and not cells[text].startswith("["):
+            cells[text] = str(rows[number - 1][text])
+        whole.append((number, cells))
+    return whole
 
 
 def _names(row: Sequence[str]) -> list[str]:
@@ -160,7 +179,8 @@ def _marks(rows: Sequence[Row], names: list[str], source: Source) -> list[Record
     texts: dict[str, tuple[int, list[Any]]] = {}
     text = ""
     for number, row in rows:
-        text = row[_at(names, _TEXTS)] or text
+        found = row[_at(names, _TEXTS)]
+        text = found if found.strip() else text
         spans = texts.setdefault(text, (number, []))[1]
         if row[at["start"]]:
             with located(source.path, what=f"{ROW} {number}: "):
@@ -224,24 +244,13 @@ def _value(cell: str) -> Any:
 
 
 def _words(rows: Sequence[Row], names: list[str], source: Source) -> list[Record]:
-    """Sentences from rows of one word each; a column tells the sentence, or a blank row
+    """Sentences from rows of one word each; columns tell the sentence, or a blank row
     divides two."""
-    has_header = bool(TAG_NAMES & {*names})
-    at = next(
-        (i for i, x in enumerate(names) if has_header and _SENTENCE.search(x)), None
-    )
-    sentences: list[list[Row]] = [[]]
-    before = None
-    for i, (number, row) in enumerate(rows):
-        value = row[at] if at is not None and i else ""
-        if not any(row) or (value and value != before):
-            sentences.append([])
-        before = value or before
-        if any(row):
-            sentences[-1].append((number, row))
-    sentences = [sentence for sentence in sentences if sentence]
-    header, sentences = take_header(sentences)
+    sentences = _sentences(rows, _sentence_columns(rows, names))
+    header, sentences = take_header(sentences, source.columns)
     roles = choose_roles(header, sentences, rows[0][1], source)
+    _check_quotes(rows, source)
+    check_blank_lines(sentences, roles, source)
     sentences = divide_numbered(sentences, roles)
     told = f"a table, {roles}"
     source.report.understood = told + (f" ({ROW} 1 a header)" if header else "")
@@ -254,6 +263,61 @@ def _words(rows: Sequence[Row], names: list[str], source: Source) -> list[Record
         )
         for sentence in sentences
     ]
+
+
+def _sentence_columns(rows: Sequence[Row], names: list[str]) -> list[int]:
+    """Columns whose values change where another sentence begins, by their names."""
+    if not TAG_NAMES & {*names}:
+        return []
+    found = [
+        i
+        for i, name in enumerate(names)
+        if _SENTENCE.search(name) and not _OF_WORDS.search(name)
+    ]
+    for i in (i for i, name in enumerate(names) if _MAYBE_SENTENCE.search(name)):
+        values = [row[i] for _, row in rows[1:] if any(row)]
+        # Where each row has another value, these are numbers of rows.
+        if not found and any(a == b or not b for a, b in zip(values, values[1:])):
+            found.append(i)
+    return found
+
+
+def _sentences(rows: Sequence[Row], at: Sequence[int]) -> list[list[Row]]:
+    """Rows with a header, divided where a value changes; none is that of the row
+    before."""
+    sentences: list[list[Row]] = [[]]
+    before: dict[int, str] = {}
+    for number, row in rows:
+        is_header = number == rows[0][0]
+        values = {i: row[i] for i in at if row[i] and not is_header}
+        if not any(row) or any(before.get(i) != value for i, value in values.items()):
+            sentences.append([])
+        before.update(values)
+        if any(row):
+            sentences[-1].append((number, row))
+    return [sentence for sentence in sentences if sentence]
+
+
+def _check_quotes(rows: Sequence[Row], source: Source) -> None:
+    """RAISES (DataError): If a word goes over lines."""
+    for number, row in rows:
+        cell = next((cell for cell in row if "\n" in cell), None)
+        if cell is not None:
+            raise DataError(
+                f"{ROW} {number}: {cell!r:.60} goes over lines: a quote is not closed. "
+                'Write the word \'"\' as """" between commas',
+                path=source.path,
+            )
+
+
+def _check_names(names: Sequence[str], used: Iterable[int], source: Source) -> None:
+    """RAISES (DataError): If several columns have a name that is needed."""
+    for i in used:
+        if names.count(names[i]) > 1:
+            raise DataError(
+                f"two columns are called {names[i]!r:.60}: name one of them otherwise",
+                path=source.path,
+            )
 
 
 def _comprehend(rows: Sequence[Row], names: list[str], source: Source) -> list[Record]:

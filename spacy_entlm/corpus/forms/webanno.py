@@ -7,6 +7,7 @@ from ...files.errors import DataError, located
 from ...files.text import Line
 from ..records import WordRecord
 from ..report import UNNAMED
+from ..tags import MISSING, OUTSIDE
 from .json_words import spans_to_tags
 from .source import Source
 
@@ -30,9 +31,11 @@ def fits_webanno(lines: Iterable[Line]) -> bool:
 
 def read_webanno(lines: Iterable[Line], source: Source) -> list[WordRecord]:
     """Read the named entities, or the only layer of spans. Spans inside a word, or
-    without a class, are counted; of those that overlap the longest is kept.
+    without a class, are counted; of those that overlap the longest is kept. A word with
+    a span inside it counts as not annotated.
     RAISES (DataError): If no layer is one of entities, or a row is broken."""
     names: list[tuple[str, str]] = []
+    inner: set[int] = set()
     sentences: list[list[tuple[int, list[str]]]] = [[]]
     for number, line in lines:
         if found := _LAYER.match(line):
@@ -42,9 +45,10 @@ def read_webanno(lines: Iterable[Line], source: Source) -> list[WordRecord]:
         elif not line.strip():
             sentences.append([])
         elif _PART.match(line):
-            source.report.skipped[INSIDE_WORDS] += any(
-                cell.strip("_*") for cell in line.split("\t")[_N_BEFORE:]
-            )
+            has_span = any(cell.strip("_*") for cell in line.split("\t")[_N_BEFORE:])
+            source.report.skipped[INSIDE_WORDS] += has_span
+            if has_span and sentences[-1]:
+                inner.add(sentences[-1][-1][0])
         elif _TOKEN.match(line):
             sentences[-1].append((number, line.split("\t")))
     source.report.skipped = +source.report.skipped
@@ -52,7 +56,7 @@ def read_webanno(lines: Iterable[Line], source: Source) -> list[WordRecord]:
     layer, feature = names[column - _N_BEFORE]
     told = f"{layer.rpartition('.')[2]} {feature}".strip()
     source.report.understood = f"WebAnno TSV 3, layer {told}"
-    return [_record(rows, column, source) for rows in sentences if rows]
+    return [_record(rows, column, inner, source) for rows in sentences if rows]
 
 
 def _column(names: list[tuple[str, str]], source: Source) -> int:
@@ -80,8 +84,9 @@ def _column(names: list[tuple[str, str]], source: Source) -> int:
 
 
 def _record(
-    rows: list[tuple[int, list[str]]], column: int, source: Source
+    rows: list[tuple[int, list[str]]], column: int, inner: set[int], source: Source
 ) -> WordRecord:
+    """inner (set[int]): Lines of words that have spans inside."""
     number = rows[0][0]
     with located(source.path, number):
         short = next((cells for _, cells in rows if len(cells) <= column), None)
@@ -89,6 +94,9 @@ def _record(
             raise ValueError(f"{len(short)} columns in {' '.join(short)!r:.100}")
         spans = list(_spans([cells[column] for _, cells in rows], source))
         tags = spans_to_tags(len(rows), spans, source.report)
+    for i, (line, _) in enumerate(rows):
+        if line in inner and tags[i] == OUTSIDE:
+            tags[i] = MISSING
     words = [cells[_N_BEFORE - 1] for _, cells in rows]
     return WordRecord(words, tags, [number for number, _ in rows])
 
