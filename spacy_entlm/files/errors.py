@@ -24,6 +24,19 @@ class DataError(ValueError):
         self.line = line
 
 
+class DiskFullError(DataError):
+    """There is no room for an output.
+
+    strerror (str): What the system said. path: The output.
+    """
+
+    def __init__(self, strerror: str, path: Path) -> None:
+        problem = f"cannot be written ({strerror})"
+        text = f"{problem}: make room, or choose another output"
+        super().__init__(text, path=path)
+        self.strerror = strerror
+
+
 def shorten(message: str, most: int = MAX_CHARACTERS) -> str:
     """A message, of which the middle is left out if it is long: it begins with what is
     wrong, and ends with what to do."""

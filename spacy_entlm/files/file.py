@@ -13,7 +13,7 @@ from typing import Iterator, Optional, Sequence
 
 from filelock import FileLock, Timeout
 
-from .errors import DataError
+from .errors import DataError, DiskFullError
 
 try:
     import fcntl
@@ -62,16 +62,13 @@ def check_place(path: Path) -> None:
 
 @contextmanager
 def told_if_full(path: Path) -> Iterator[None]:
-    """RAISES (DataError): Which output it is that the disk has no room for."""
+    """RAISES (DiskFullError): Which output it is that the disk has no room for."""
     try:
         yield
     except OSError as error:
         if error.errno not in _FULL:
             raise
-        problem = f"cannot be written ({error.strerror})"
-        raise DataError(
-            f"{problem}: make room, or choose another output", path=path
-        ) from error
+        raise DiskFullError(error.strerror or str(error), path) from error
 
 
 def check_extension(path: Path, known: Sequence[str]) -> None:

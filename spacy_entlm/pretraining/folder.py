@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from ..backbones.masked_lm import MaskedLM
 from ..backbones.name_map import NameMap
 from ..backbones.recommended import PRETRAIN_FILE
-from ..files.errors import DataError
+from ..files.errors import DataError, DiskFullError
 from ..files.file import lock_file, replace_file
 from ..files.folder import check_output_folder, recover_folder, write_folder
 from ..files.json_lines import dump_json, read_json
@@ -55,7 +55,7 @@ class RunFolder:
         """Tell in a DataError that something cannot be written, and how to go on."""
         try:
             yield
-        except (OSError, SafetensorError) as error:
+        except (OSError, SafetensorError, DiskFullError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             then = "go on with --resume" if self.is_begun else "begin again"
             problem = f"cannot be written ({reason}): make room, and {then}"
