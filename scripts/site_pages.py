@@ -39,6 +39,9 @@ PUBLIC = {
     "spacy_entlm.calibrate": "spacy_entlm.training.calibrate.calibrate",
     "spacy_entlm.export": "spacy_entlm.pipeline.export.export",
     "spacy_entlm.active.rank": "spacy_entlm.active.ranking.rank",
+    "spacy_entlm.evaluation.pages.displacy_options": (
+        "spacy_entlm.evaluation.pages.displacy_options"
+    ),
 }
 METHODS = [
     *("add_label", "predict", "pipe", "set_annotations", "initialize", "update"),

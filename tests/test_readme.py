@@ -7,13 +7,16 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 import spacy
 import srsly
 import typer
+from thinc.api import Config
 
+import spacy_entlm
 from spacy_entlm.cli import entlm_cli
 from spacy_entlm.evaluation.compare.config import Comparison
 from spacy_entlm.model.entlm import build_entlm_v1
@@ -259,6 +262,44 @@ def test_python_code_has_no_slips(path):
     for language, code in CODE_BLOCK.findall(read(path)):
         if language == "python":
             ast.parse(code)
+
+
+@pytest.mark.parametrize("path", [*DOCS, ROOT / "README.md"], ids=lambda p: p.stem)
+def test_commands_in_a_block_are_run_or_it_is_said_why_not(path):
+    of_readme = [command("result") + "\n", command("tests") + "\n"]
+    for found in script.BLOCK.finditer(read(path)):
+        if found["language"] == "bash" and found["output"] is None:
+            assert found["reason"] or found["code"] in of_readme, found["code"]
+
+
+def indented_python():
+    for path in (ROOT / "README.md", *DOCS):
+        for block in INDENTED.findall(CODE_BLOCK.sub("", read(path))):
+            if re.search(r"\bnlp\b", block):
+                code = textwrap.dedent(block)
+                yield pytest.param(code, id=f"{path.stem}: {code[:40]}")
+
+
+@pytest.mark.parametrize("code", list(indented_python()))
+def test_python_that_is_not_run_calls_what_is_there(code):
+    for node in ast.walk(ast.parse(code)):
+        called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+        if called.startswith("spacy_entlm."):
+            function = getattr(spacy_entlm, called.removeprefix("spacy_entlm."))
+            named = {given.arg: given.value for given in node.keywords}
+            inspect.signature(function).bind(*node.args, **named)
+
+
+@pytest.mark.parametrize("path", [*DOCS, ROOT / "README.md"], ids=lambda p: p.stem)
+def test_settings_and_data_in_a_block_can_be_read(path):
+    for language, text in CODE_BLOCK.findall(read(path)):
+        if language == "ini":
+            above = ["[components]", "[components.entlm_ner]"]  # a page leaves them out
+            missing = [f"{section}\n\n" for section in above if section not in text]
+            Config().from_str("".join(missing) + text, interpolate=False)
+        elif language == "json":
+            values = text.splitlines() if "}\n{" in text else [text]
+            assert all(srsly.json_loads(value) for value in values)
 
 
 def test_config_of_a_comparison_is_one():

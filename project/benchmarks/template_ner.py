@@ -41,7 +41,7 @@ MAX_SPAN_WORDS = 8
 NEGATIVES = 1.5
 NOT_AN_ENTITY = "is not a named entity ."
 VOWELS = "aeiou"
-# Transformers' mark of a target that carries no loss.
+# Transformers' mark of a target that is ignored in training.
 NO_LOSS = -100
 
 # First word, end.

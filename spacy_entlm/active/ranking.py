@@ -75,6 +75,11 @@ def rank(
         order.
     RETURNS (List[Ranked]): The texts in their order.
     RAISES (ValueError): If a setting has no such value, or the pipeline no weights.
+    EXAMPLE:
+        from spacy_entlm.active import rank
+
+        texts = ["Ann lives in Rome.", "The sea is calm.", "Bo moved to Oslo."]
+        next_texts = [texts[ranked.index] for ranked in rank(nlp, texts, n=2)]
     """
     weights = _checked(weights, n, likeness, max_texts)
     texts = list(texts)

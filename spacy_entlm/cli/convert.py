@@ -13,6 +13,7 @@ from ..corpus.docs import choose_writer, write_docs
 from ..corpus.formats import EXTENSIONS
 from ..corpus.forms.out import BY_NAME, WRITERS, lacks_annotation
 from ..corpus.report import CorpusReport
+from ..decoding.lines import BROKEN, broken_entities, classes_over_lines
 from ..files.counts import sentence_of
 from ..files.errors import DataError
 from ..files.file import check_output, write_file
@@ -39,7 +40,7 @@ def convert_cli(
     columns: Optional[str] = COLUMNS,
     labels: Optional[str] = LABELS,
     to: Optional[str] = opt(
-        None, f"Form of OUT, else by its name: {', '.join(BY_NAME)}"
+        None, f"Form of OUT; if not given, its name tells: {', '.join(BY_NAME)}"
     ),
     backbone: Optional[str] = opt(
         None,
@@ -83,12 +84,17 @@ def convert_cli(
     report.check_marks(input_path)
     with write_file(output_path, overwrite=overwrite) as temporary:
         write_docs(docs, temporary, writer.name)
-    echo(*report.lines())
+    echo(*report.lines(), *_broken_lines(docs))
     lacking = sum(map(lacks_annotation, docs))
     if lacking and not writer.says_missing:
         has = sentence_of(lacking, "text has", "texts have")
         echo(f"{has} words that nobody annotated: they are written as of no entity")
     echo(f"Wrote {output_path}")
+
+
+def _broken_lines(docs: List[Doc]) -> List[str]:
+    broken = broken_entities(docs, classes_over_lines(docs))
+    return [f"{BROKEN}: {len(broken)}, eg {broken[0]}"] if broken else []
 
 
 def _is_folder_of_parts(source: Path, out: Path) -> bool:
@@ -131,10 +137,10 @@ def _convert_folder(
             target = writing / f"{name}.spacy"
             target.parent.mkdir(exist_ok=True)
             write_docs(docs, target)
-            echo(f"{source}:", *report.lines())
+            echo(f"{source}:", *report.lines(), *_broken_lines(docs))
             if report.misaligned.total() > report.entities.total():
                 echo(
-                    "Most marks are off the tokenizer's words: is --lang "
+                    "Most marks do not begin and end at a token boundary: is --lang "
                     f"{read.lang} right?"
                 )
         names = sorted(path.name for path in data.iterdir() if path.is_file())

@@ -80,7 +80,7 @@ def crossval_cli(
     problems = report.problems()
     docs = usable_docs(docs, folds, problems.append)
     echo(
-        f"{count_of(len(docs), 'sentences')}, "
+        f"{report.understood}: {count_of(len(docs), 'sentences')}, "
         f"{count_of(report.entities.total(), 'entities')}",
         *format_counts(report.entities),
         *(f"Warning: {problem}" for problem in problems),

@@ -14,7 +14,7 @@ from spacy.util import load_config, registry
 
 from ..corpus.docs import unread_spans
 from ..corpus.report import UNREAD_SPANS
-from ..decoding.lines import broken_entities
+from ..decoding.lines import BROKEN, broken_entities
 from ..files.counts import count_of
 from ..files.errors import DataError
 from ..files.text import check_file
@@ -115,8 +115,7 @@ def _unread_lines(pipe: Any, docs: List[Doc]) -> List[str]:
     over = getattr(pipe.decoder, "lines", None)
     allowed = [x for i, x in enumerate(pipe.labels) if over is None or over.allows(i)]
     if broken := broken_entities(docs, allowed):
-        told = "Entities over a line break, which can never be found whole"
-        lines.append(f"  {told}: {len(broken)}, eg {broken[0]}")
+        lines.append(f"  {BROKEN}: {len(broken)}, eg {broken[0]}")
     return lines
 
 

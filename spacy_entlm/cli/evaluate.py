@@ -16,6 +16,7 @@ from ..corpus.formats import EXTENSIONS
 from ..corpus.readers import read_docs
 from ..evaluation.calibration import calibration_curve
 from ..evaluation.scoring import score_entities
+from ..files.counts import count_of
 from ..files.file import replace_file
 from ..files.json_lines import dump_json
 from ..files.text import find_part
@@ -64,7 +65,9 @@ def evaluate_cli(
 
 
 def _measure(nlp: Language, test: Path, format: str) -> Dict[str, Any]:
-    gold, _ = read_docs(test, nlp, format=format)
+    gold, report = read_docs(test, nlp, format=format)
+    report.check_marks(test)
+    echo(*report.lines())
     start = time.perf_counter()
     docs = nlp.pipe(unannotated(doc) for doc in gold)
     predicted = list(progress_bar(docs))
@@ -82,7 +85,8 @@ def _lines(figures: Dict[str, Any]) -> List[str]:
     lines = score_table({"all": bio, **bio["per_type"]})
     if (error := figures["confidence"]["error"]) is not None:
         lines.append(f"Confidences are off by {error:.2f} on average")
-    summary = f"F1 {100 * bio['f']:.2f} on {figures['sentences']} sentences"
+    size = count_of(figures["sentences"], "sentences")
+    summary = f"F1 {100 * bio['f']:.2f} on {size}"
     lines.append(f"{summary}, {figures['words_per_second']:,} words per second")
     if io["f"] != bio["f"]:
         merged = "where neighbouring entities of one class count as one (IO gold)"

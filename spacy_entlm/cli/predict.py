@@ -41,8 +41,13 @@ _PATHS = (
     ".html for a page to look at; any other name is a folder, which gets shards"
 )
 _LANG = "Language whose tokenizer splits texts into words; with --labels"
-_BACKBONE = "Masked LM that reads the names, a folder or a hub name; with --labels"
-_FORM = f"Of the files in a folder OUT: {', '.join(FORMS)}"
+_BACKBONE = (
+    "Masked language model that reads the names: a folder, or a name on the Hugging "
+    "Face hub; with --labels"
+)
+_THRESHOLD = "Drop entities whose confidence is less than this"
+_SHARD_BYTES = "Bytes of the input in each shard of a folder OUT"
+_FORM = f"Form of the files in a folder OUT: {', '.join(FORMS)}"
 
 
 class Asked(NamedTuple):
@@ -63,13 +68,13 @@ def predict_cli(
     labels: Optional[str] = opt(None, f"Predict without a pipeline. {LABELS_HELP}"),
     lang: Optional[str] = opt(None, _LANG, show_default=DEFAULT_LANG),
     backbone: Optional[str] = opt(None, _BACKBONE, show_default=ENTLM_BASE),
-    threshold: Optional[float] = opt(None, "Drop entities of less confidence"),
-    batch_size: int = opt(1000, "Texts at once", min=1),
+    threshold: Optional[float] = opt(None, _THRESHOLD),
+    batch_size: int = opt(1000, "Texts that are read together", min=1),
     resume: bool = flag("--resume", "Go on where a run ended; a folder always does"),
     overwrite: bool = flag("--overwrite", "Replace OUT, or an unfinished run"),
     form: Optional[str] = opt(None, _FORM, show_default=FORMS[0]),
     shard_bytes: Optional[int] = opt(
-        None, "Of IN in a shard of a folder OUT", min=1, show_default=str(SHARD_BYTES)
+        None, _SHARD_BYTES, min=1, show_default=str(SHARD_BYTES)
     ),
     engine: str = ENGINE,
     workers: Optional[int] = WORKERS,
@@ -80,14 +85,16 @@ def predict_cli(
     """Find the entities of texts and write them with their confidences: with a
     pipeline, or by nothing but the names of classes.
 
-    A JSON line has the text, "spans" with start, end, label and score, and all else
-    that its line of the input has, or the number of the line; `convert` reads it. Each
-    text of the input has one, blank ones too.
+    A file of JSON lines has a line for each text, also for a blank one. It holds the
+    text and its "spans": start, end, label and score. It keeps all other keys of an
+    input of JSON lines. If the input is a plain text, it has the number of the line.
+    `convert` reads such a file.
 
-    Any number of texts goes to a folder: they are divided into shards, here or on a Ray
-    cluster (extra `ray`). OUT gets data/ with the entities, failed/ with texts that
-    could not be read and why, and manifest.json. The same command again does what is
-    lacking. Results do not depend on the engine.
+    If OUT is a folder, the input may be of any size. It is divided into shards, and
+    read here or on a Ray cluster (extra `ray`). In OUT, data/ has the entities, and
+    failed/ has texts that could not be read, and why. manifest.json has the settings
+    and counts. If a run was stopped, the same command does the rest. The results do not
+    depend on the engine.
 
     \b
     Example:
@@ -118,9 +125,9 @@ def apply_cli(
     in_: str = arg("IN", "Texts, as of `predict`"),
     out: str = arg("OUT", "Folder, or s3://..."),
     form: str = opt(FORMS[0], _FORM),
-    threshold: Optional[float] = opt(None, "Drop entities of less confidence"),
-    batch_size: int = opt(1000, "Texts at once", min=1),
-    shard_bytes: int = opt(SHARD_BYTES, "Of IN in a shard", min=1),
+    threshold: Optional[float] = opt(None, _THRESHOLD),
+    batch_size: int = opt(1000, "Texts that are read together", min=1),
+    shard_bytes: int = opt(SHARD_BYTES, _SHARD_BYTES, min=1),
     engine: str = ENGINE,
     workers: Optional[int] = WORKERS,
     gpus: float = GPUS,

@@ -69,7 +69,7 @@ def sample_cli(
         check_extension(output_path, OUTPUT_EXTENSIONS)
         check_output(output_path, source=train_path, overwrite=overwrite)
     docs, report = load_docs(source, lang, format)
-    echo(*report.problems())
+    echo(*report.lines())
     if not (shots == ALL or source == given):
         exact = partial(
             sample_exact, keep_negatives=keep_negatives, min_words=min_words

@@ -26,7 +26,9 @@ def workbench_cli(
     split: Optional[str] = opt(
         None, "How long texts are shown: documents, paragraphs or sentences"
     ),
-    lexicon: Optional[Path] = opt(None, "Names that pre-mark: what `lexicon` reads"),
+    lexicon: Optional[Path] = opt(
+        None, "List of names that are marked before you begin"
+    ),
     map_: Optional[List[str]] = opts.MAP,
     label: Optional[str] = opts.LABEL,
     case: str = opts.CASE,
@@ -36,17 +38,21 @@ def workbench_cli(
         None, "Names of tags that TEXTS give as numbers, from 0, eg O,B-PER,I-PER"
     ),
     lang: str = opts.LANG,
-    backbone: str = opt(ENTLM_BASE, "A folder, or a name on the hub"),
-    port: int = opt(8900, "On this machine; 0: any that is free", min=0, max=65535),
-    seed: int = opt(0, "Of the draw of the test part", min=0),
+    backbone: str = opt(
+        ENTLM_BASE, "Masked language model: a folder, or a name on the Hugging Face hub"
+    ),
+    port: int = opt(
+        8900, "Port of this machine; 0: any that is free", min=0, max=65535
+    ),
+    seed: int = opt(0, "Seed of the draw of the test part", min=0),
 ) -> None:
     """Open a page in the browser on which you mark, train and correct.
 
     The names of the classes are enough to begin: what is found by them is suggested.
-    All that you do lies in DIR at once. The same command comes back to it, and adds
-    texts that are new. `data` in DIR, which the page writes, is a folder of data.
-    Without --labels the labels of the lexicon are the classes. TEXTS may be annotated
-    in any form that `convert` reads.
+    All that you do is saved in DIR at once. If you call the same command again, you go
+    on where you were, and new texts are added. The page writes a folder of data to
+    `data` in DIR. Without --labels, the labels of the lexicon are the classes. TEXTS
+    may be annotated in any form that `convert` reads.
 
     \b
     Example:

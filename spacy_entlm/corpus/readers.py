@@ -10,6 +10,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 from spacy.util import filter_spans
 
+from ..files.counts import count_of
 from ..files.errors import DataError, located
 from ..files.text import check_file, read_bytes, read_lines
 from .docs import unread_spans
@@ -82,7 +83,7 @@ def read_docs(
     filled = [doc for doc in docs if len(doc)]
     report.skipped += Counter({EMPTY_TEXTS: len(docs) - len(filled)})
     if not any(doc.has_annotation("ENT_IOB") for doc in filled):
-        told = [f"{n} {reason}" for reason, n in report.skipped.items()]
+        told = [count_of(n, reason) for reason, n in report.skipped.items() if n]
         left_out = f" (left out: {', '.join(told)})" if told else ""
         unread = [f"{what}: {n}" for what, n in report.noted.items()]
         problem = f"no annotated docs in {len(filled)} read{left_out}"

@@ -2,16 +2,34 @@
 
 import json
 import logging
-from typing import Any, Collection, Iterable, Iterator, List, Optional, Sequence, Tuple
+from collections import Counter
+from typing import (
+    Any,
+    Collection,
+    Iterable,
+    Iterator,
+    List,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
 
 from spacy.tokens import Doc
 
+from ..files.counts import sentence_of
 from ..files.text import LINE_BREAK
 
 logger = logging.getLogger("spacy.entlm")
 
 # The key of what is saved.
 KEY = "span_lines"
+# What is told of entities that cannot be learned as they are.
+BROKEN = "Entities over a line break, which can never be found whole"
+_BROKEN = (
+    "entity goes over a line break and can never be found whole",
+    "entities go over a line break and can never be found whole",
+)
 
 
 class SpanLines:
@@ -30,19 +48,15 @@ class SpanLines:
     def learn(self, docs: Iterable[Doc], labels: Sequence[str]) -> None:
         """Find the classes in annotated Docs. Entities that can never be found whole
         are told in a warning."""
-        docs, places = list(docs), {label: i for i, label in enumerate(labels)}
-        balance = [0] * len(labels)
-        for doc in docs:
-            for label, over, beside in _line_ends(doc):
-                if label in places:
-                    balance[places[label]] += over - beside
-        self.learned = tuple(i for i, n in enumerate(balance) if n > 0)
-        allowed = [label for label, i in places.items() if self.allows(i)]
+        docs = list(docs)
+        over = classes_over_lines(docs)
+        self.learned = tuple(i for i, label in enumerate(labels) if label in over)
+        allowed = [label for i, label in enumerate(labels) if self.allows(i)]
         if broken := broken_entities(docs, allowed):
             logger.warning(
-                "%d entities go over a line break and can never be found whole, eg %s: "
-                "set span_lines of the decoder to true, or mark the lines one by one",
-                len(broken),
+                "%s, eg %s: set span_lines of the decoder to true, or mark the lines "
+                "one by one",
+                sentence_of(len(broken), *_BROKEN),
                 broken[0],
             )
 
@@ -91,6 +105,16 @@ def _line_ends(doc: Doc) -> Iterator[Tuple[str, bool, bool]]:
             beside = is_blank and breaks_line(doc, before.end, ent.start)
         yield ent.label_, breaks_line(doc, ent.start, ent.end), beside
         before = ent
+
+
+def classes_over_lines(docs: Iterable[Doc]) -> Set[str]:
+    """Classes whose entities go over line breaks in annotated Docs, more often than two
+    of them stand on neighbouring lines."""
+    balance: Counter[str] = Counter()
+    for doc in docs:
+        for label, over, beside in _line_ends(doc):
+            balance[label] += over - beside
+    return {label for label, n in balance.items() if n > 0}
 
 
 def broken_entities(docs: Iterable[Doc], allowed: Collection[str]) -> List[str]:

@@ -42,7 +42,15 @@ def label_colors(labels: Iterable[str]) -> Dict[str, str]:
 
 def displacy_options(nlp: Language) -> Dict[str, Any]:
     """Options for spaCy's displacy with the style "ent": "ents", all classes that the
-    pipeline finds, and "colors"."""
+    pipeline finds, and "colors".
+
+    EXAMPLE:
+        from spacy import displacy
+        from spacy_entlm.evaluation.pages import displacy_options
+
+        options = displacy_options(nlp)
+        page = displacy.render(doc, style="ent", options=options, page=True)
+    """
     own = (x for x in nlp.pipe_names if "doc.ents" in nlp.get_pipe_meta(x).assigns)
     colors = label_colors(chain.from_iterable(nlp.pipe_labels.get(x, []) for x in own))
     return {"ents": list(colors), "colors": colors}

@@ -210,7 +210,11 @@ class MaskedLMNER(SavedNER):
 
     def predict(self, docs: Iterable[Doc]) -> List[DocEntities]:
         """Find the entities of Docs, one result each; they are not changed.
-        RAISES (ValueError): If the component has neither weights nor classes."""
+
+        RAISES (ValueError): If the component has neither weights nor classes.
+        EXAMPLE:
+            found = nlp.get_pipe("entlm_ner").predict([nlp.make_doc("Ann left.")])
+        """
         found: List[DocEntities] = []
         for group in doc_groups(docs, MAX_WORDS):
             found += self.decoder(self.score_docs(group), group)
@@ -236,6 +240,9 @@ class MaskedLMNER(SavedNER):
             with the next batch before the last one is decoded.
         YIELDS (Doc): The Docs. Of a batch that fails, the error handler gets those that
             fail alone.
+        EXAMPLE:
+            docs = map(nlp.make_doc, ["Ann left.", "Bo moved to Oslo."])
+            annotated = list(nlp.get_pipe("entlm_ner").pipe(docs))
         """
         waiting: List[Tuple[List[Doc], Any]] = []
         for docs in doc_groups(stream, MAX_WORDS, batch_size):
@@ -262,7 +269,13 @@ class MaskedLMNER(SavedNER):
     def set_annotations(
         self, docs: Iterable[Doc], entities: Iterable[DocEntities]
     ) -> None:
-        """Set `doc.ents` and the span group to what `predict` found."""
+        """Set `doc.ents` and the span group to what `predict` found.
+
+        EXAMPLE:
+            pipe = nlp.get_pipe("entlm_ner")
+            docs = [nlp.make_doc("Ann left.")]
+            pipe.set_annotations(docs, pipe.predict(docs))
+        """
         labels = self.labels  # as text: a Doc may have another vocabulary than we
         key = self.spans_key
         for doc, found in zip(docs, entities):
@@ -278,7 +291,13 @@ class MaskedLMNER(SavedNER):
                 doc.spans[key] = scored_group(doc, key, spans, confidences[sure])
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> Dict[str, Any]:
-        """Score examples with the component's scorer, which gets the `spans_key`."""
+        """Score examples with the component's scorer, which gets the `spans_key`.
+
+        EXAMPLE:
+            for example in examples:
+                example.predicted = nlp(example.reference.text)
+            f1 = nlp.get_pipe("entlm_ner").score(examples)["ents_f"]
+        """
         return super().score(examples, **{"spans_key": self.spans_key, **kwargs})
 
     def update(
@@ -295,6 +314,9 @@ class MaskedLMNER(SavedNER):
         sgd (Optional[Optimizer]): If given, parameters are updated at once; if not,
             gradients add up until `finish_update`, as if in one larger batch.
         losses (Optional[Dict[str, float]]): The mean loss per piece is added; returned.
+        EXAMPLE:
+            optimizer = nlp.resume_training()
+            losses = nlp.get_pipe("entlm_ner").update(examples, sgd=optimizer)
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
@@ -328,8 +350,8 @@ class MaskedLMNER(SavedNER):
         """Loss and gradient; nothing is changed.
 
         scores (PieceScores): From `model.begin_update`.
-        RETURNS: Mean loss per piece, and the gradient of its sum. Words whose
-            annotation is missing or misaligned carry none.
+        RETURNS: Mean loss per piece, and the gradient of its sum. Words without an
+            annotation, and those that a span cuts through, are ignored.
         RAISES (ValueError): If an entity's label is none of the classes.
         """
         from ..model.objective import label_cross_entropy  # with PyTorch

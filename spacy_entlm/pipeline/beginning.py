@@ -80,6 +80,8 @@ class BeginningNER(MaskedLMNER):
             then searches them in the examples.
         RETURNS (int): 1, or 0 if the class is there already.
         RAISES (LabelWordError): If no word can be used.
+        EXAMPLE:
+            nlp.get_pipe("entlm_ner").add_label("DATE", ["date"])
         """
         if not isinstance(label, str):
             raise ValueError(Errors.E187)

@@ -23,6 +23,9 @@ def build_io_decoder(span_lines: Optional[bool] = None) -> IODecoder:
 
     span_lines (Optional[bool]): Whether an entity may go over a line break, as
         addresses do; None: those of the classes that do so in the examples.
+    EXAMPLE:
+        decoder = {"@misc": "spacy-entlm.io_decoder.v1"}
+        nlp.add_pipe("entlm_ner", name="plain", config={"decoder": decoder})
     """
     return IODecoder(span_lines)
 
@@ -42,11 +45,14 @@ def build_viterbi_decoder(
     transitions (Optional[Union[str, Path]]): Annotated text, .spacy or JSON lines,
         from which transitions are counted when the pipeline is initialised. None: from
         the training examples.
-    require (bool): Whether that text has to be there and to have entities of the
-        classes; if not, the training examples serve where it does not, or has less than
-        three quarters of as many a word as they have.
+    require (bool): Whether it is an error if that text is missing, or has no entity of
+        the classes. If it is none, the training examples are taken instead. They are
+        also taken if the text has less than three quarters of their entities per word.
     span_lines (Optional[bool]): As for `build_io_decoder`.
     RAISES (ValueError): If tau is out of range.
+    EXAMPLE:
+        decoder = {"@misc": "spacy-entlm.viterbi_decoder.v1", "tau": 0.5}
+        nlp.add_pipe("entlm_ner", name="strict", config={"decoder": decoder})
     """
     get_docs = None
     if transitions is not None:

@@ -100,6 +100,8 @@ def make_entlm_ner(
     overwrite (bool): Whether entities that are already set are replaced. If not, they
         stay in `doc.ents` and ours fill the gaps; the span group has all of ours.
     scorer (Optional[Callable]): The scoring method.
+    EXAMPLE:
+        nlp.add_pipe("entlm_ner", name="places", config={"labels": ["city", "river"]})
     """
     add_requirement(nlp)
     return EntLMNER(
@@ -199,9 +201,13 @@ class EntLMNER(BeginningNER):
         have to win by a margin.
 
         scores (PieceScores): From `model.begin_update`.
-        RETURNS: Mean loss per piece, and the gradient of its sum. Words whose
-            annotation is missing or misaligned carry none.
+        RETURNS: Mean loss per piece, and the gradient of its sum. Words without an
+            annotation, and those that a span cuts through, are ignored.
         RAISES (ValueError): If an entity's label is none of the classes.
+        EXAMPLE:
+            pipe = nlp.get_pipe("entlm_ner")
+            scores, backprop = pipe.model.begin_update([x.predicted for x in examples])
+            loss, gradient = pipe.get_loss(examples, scores)
         """
         from ..model.objective import label_cross_entropy  # with PyTorch
 
@@ -224,6 +230,9 @@ class EntLMNER(BeginningNER):
         sgd (Optional[Optimizer]): The optimizer.
         losses (Optional[Dict[str, float]]): The mean loss per piece is added.
         RETURNS (Dict[str, float]): The losses.
+        EXAMPLE:
+            optimizer = nlp.resume_training()
+            losses = nlp.get_pipe("entlm_ner").rehearse(examples, sgd=optimizer)
         """
         losses = {} if losses is None else losses
         examples = list(examples)
@@ -268,6 +277,8 @@ class EntLMNER(BeginningNER):
             with this backbone: where a class has one, it starts from that.
         RAISES (LabelWordError): If there is no class, or one without a usable word.
             (BackboneError): If the backbone, or the rows, cannot be loaded.
+        EXAMPLE:
+            nlp.get_pipe("entlm_ner").initialize(lambda: examples, nlp=nlp)
         """
         validate_get_examples(get_examples, "EntLMNER.initialize")
         added = self._given if self.is_initialized else self.label_data

@@ -51,6 +51,8 @@ class SavedNER(TrainablePipe):
 
         exclude (Iterable[str]): Parts to leave out: "cfg", "decoder", "calibration",
             "model", "added_labels".
+        EXAMPLE:
+            nlp.get_pipe("entlm_ner").to_disk("my_component")
         """
         with write_folder(Path(path), keep=list(exclude)) as folder:
             self._write_parts(folder, exclude)
@@ -74,7 +76,11 @@ class SavedNER(TrainablePipe):
     ) -> "SavedNER":
         """Load from a folder. Settings are those that were saved, unless the config
         says something else now than it did then.
-        RAISES (DataError): If the folder is not there, or holds something else."""
+        RAISES (DataError): If the folder is not there, or holds something else.
+        EXAMPLE:
+            nlp.get_pipe("entlm_ner").to_disk("my_component")
+            nlp.get_pipe("entlm_ner").from_disk("my_component")
+        """
         if not Path(path).is_dir():
             problem = "no such folder: check the path. If the pipeline was saved "
             problem += f"without this component, load it with exclude=[{self.name!r}]"
@@ -117,12 +123,21 @@ class SavedNER(TrainablePipe):
         self._added = read_label_words(path, tags=False) if path.exists() else {}
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Serialise to bytes: the files that `to_disk` writes."""
+        """Serialise to bytes: the files that `to_disk` writes.
+
+        EXAMPLE:
+            data = nlp.get_pipe("entlm_ner").to_bytes()
+        """
         return pack_folder(lambda folder: self._write_parts(folder, exclude))
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "SavedNER":
         """Load from bytes, as from a folder. Parts that `to_bytes` was to leave out
-        stay as they are."""
+        stay as they are.
+
+        EXAMPLE:
+            data = nlp.get_pipe("entlm_ner").to_bytes()
+            nlp.get_pipe("entlm_ner").from_bytes(data)
+        """
 
         def read(folder: Path) -> "SavedNER":
             parts = [SETTINGS, "decoder", "calibration"]

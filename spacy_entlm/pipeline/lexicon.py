@@ -73,6 +73,9 @@ def make_entlm_lexicon(nlp: Language, name: str, spans_key: str) -> KnownNames:
     scores of its own.
 
     spans_key (str): The span group, which is the `lexicon_key` of the `entlm_ner`.
+    EXAMPLE:
+        names = nlp.add_pipe("entlm_lexicon", first=True)
+        names.add_patterns([{"label": "LOC", "pattern": "Lake Como"}])
     """
     settings: Dict[str, Any] = {"phrase_matcher_attr": "LOWER", "scorer": None}
     return KnownNames(nlp, name, spans_key=spans_key, overwrite=True, **settings)

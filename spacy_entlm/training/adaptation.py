@@ -41,8 +41,8 @@ def adapt_network(network: Any, texts: List[str], seed: int) -> None:
     """Let a network that will be trained on examples know the text of their field. If
     that fails, or is interrupted, it is what it was.
 
-    network (LabelNetwork): Half of its weights become those of its masked LM after
-        that read the texts.
+    network (LabelNetwork): A copy of its masked LM reads the texts. The network's
+        weights are then averaged, half and half, with those of the copy.
     seed (int): Of what is hidden, and of the order.
     """
     network.masked_lm.unpack()  # its words learn, too

@@ -33,7 +33,8 @@ ENTITIES, NESTED = "entities", "doc_annotation"
 def to_examples(nlp: Language, annotated: Iterable[Annotated]) -> List[Example]:
     """What `train` takes, as examples. Marks of a pair are read as the command
     `convert` reads them: blanks at their ends do not count; those that do not begin and
-    end with a word are told, and their words carry no loss; tags may be BIO or BILUO.
+    end at a token boundary are reported, and ignored in training; tags may be BIO or
+    BILUO.
 
     RAISES (ValueError): If one is no example, a mark does not lie in its text, or each
         class is the mark's own words.
@@ -135,7 +136,8 @@ def _of_record(nlp: Language, record: TextRecord, report: CorpusReport) -> Examp
 def without_places(
     examples: Sequence[Example], places: Dict[int, List[Tuple[int, int]]]
 ) -> List[Example]:
-    """Examples in which some words carry no loss: what they say of these is not known.
+    """Examples in which some words are ignored in training: whether they are names is
+    not known.
 
     places (Dict[int, List[Tuple[int, int]]]): By the number of an example, from 0:
         first and last word (exclusive) of its predicted Doc. A place that touches an

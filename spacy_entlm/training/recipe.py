@@ -50,9 +50,9 @@ def train(
     """Train the `entlm_ner` components of a pipeline on a few examples, and its peers
     (`bert_tagger`, `nnshot`, `structshot`) in the same way.
 
-    A component that has classes already goes on from there. Those of its classes that
-    no example has are not unlearned: where it finds one of them in an example, that
-    example teaches nothing, unless there is no entity in any example at all.
+    A component that has classes already goes on from there. Classes that no example
+    has are not unlearned: where the component finds one of them in an example, it
+    learns nothing there. If no example has any entity, it learns that there is none.
 
     nlp (Language): The pipeline. Without any of these it gets an `entlm_ner`; those
         without weights are initialised, others go on. All else is left alone.
@@ -63,9 +63,9 @@ def train(
         class, which may be new to a trained component; an empty list stands for its
         name, where the backbone makes rows from names. None: a class begins by its
         name, or by words that are searched in the examples.
-    epochs (Optional[int]): Passes over the examples. None: 20; fewer, but at least 5,
-        where these would make more than 240 updates; more where they would make fewer
-        than 60, unless a trained component goes on without a new class.
+    epochs (Optional[int]): Passes over the examples. None: 20. If these would make
+        more than 240 updates, there are fewer, but at least 5. If they would make fewer
+        than 60, there are more, unless a trained component goes on without a new class.
     batch_size (int): Examples of a step.
     learn_rate (Optional[float]): Of the first step; it falls linearly to zero. None:
         what suits the backbone, and where a trained component goes on half of it.
@@ -75,17 +75,17 @@ def train(
         the next seed; None: one, with plain text three. Losses are those of the first.
     callback (Optional[Callable]): Called after each epoch with its number, from 1,
         and the mean loss of each component.
-    unlabeled (Optional[Iterable]): Plain text of the field, which the backbone of an
-        `entlm_ner`, then the only component that is trained, reads before: half of its
-        weights become those that guess hidden pieces of it. Of more than 4,000 texts as
-        many are drawn. This takes minutes.
-    share (Optional[float]): Where a trained component goes on: its weights become the
-        mean of those that it gets and those that it had, so that it forgets less. The
-        share of the new ones; None: n / (n + 2) for n examples; 1: all, and a whole
-        training.
-    annotates (Sequence[str]): Components before these that annotate the examples first,
-        such as a sentencizer where the model reads sentences; those that the config's
-        `training.annotating_components` names do so, too.
+    unlabeled (Optional[Iterable]): Plain text of the field. The backbone reads it
+        before the examples, and its new weights are averaged, half and half, with the
+        original ones. This takes minutes. Of more than 4,000 texts, 4,000 are drawn by
+        chance. It works with one `entlm_ner` in the pipeline, and none of its peers.
+    share (Optional[float]): The share of the new weights where a trained component goes
+        on. They are averaged with the old ones, so that it forgets less. None: n / (n +
+        2) for n examples. 1: nothing of the old weights is kept, and the training is as
+        long as a first one.
+    annotates (Sequence[str]): Components that run on each example before the training,
+        such as a sentencizer where the model reads sentences. Those that the config's
+        `training.annotating_components` names run, too.
     RETURNS (Dict[str, List[float]]): The mean loss of each epoch, per component.
     RAISES (ValueError): If there is no example, one cannot be read, a setting has no
         such value, or an example has a class that a trained component does not know;

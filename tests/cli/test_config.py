@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 import spacy
+from spacy.cli.debug_config import debug_config
+from spacy.cli.debug_data import debug_data
 from spacy.cli.init_config import fill_config
 from spacy.cli.train import train
 from spacy.tokens import DocBin
@@ -63,3 +65,16 @@ def test_spacy_train_takes_it(config, bert, blank_nlp, make_examples, tmp_path):
     train(tmp_path / "filled.cfg", tmp_path / "out", overrides=overrides)
     nlp = spacy.load(tmp_path / "out" / "model-last")
     assert set(nlp.get_pipe("entlm_ner").labels) == {"PER", "LOC", "ORG"}
+
+
+def test_spacys_own_commands_look_at_it(bert, blank_nlp, make_examples, tmp_path):
+    """`debug config` and `debug data`, which fill nothing in. The latter calls fewer
+    than 100 texts an error. Without a dev part the examples are that."""
+    docs = [eg.reference for eg in make_examples(blank_nlp(bert))]
+    DocBin(docs=docs * 11).to_disk(tmp_path / "train.spacy")
+    overrides = {
+        "paths.train": str(tmp_path / "train.spacy"),
+        "paths.backbone": str(bert),
+    }
+    debug_config(CONFIGS / "entlm.cfg", overrides=overrides)
+    debug_data(CONFIGS / "entlm.cfg", config_overrides=overrides, no_format=True)

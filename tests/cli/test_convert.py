@@ -102,6 +102,23 @@ def test_numbers_of_tags_take_names(convert):
     assert Path("out.conll").read_text() == "Ann\tB-PER\nleft\tO\n"
 
 
+def test_entities_that_go_over_a_line_break_alone_are_told(convert):
+    """Which end there in the result, as those of their class do in other examples."""
+    entries = [
+        ("to 1 Lane\nUlm", [[3, 13, "ADDRESS"]]),
+        ("Bo\fAl", [[0, 5, "PER"]]),
+        ("Ann\nLee", [[0, 3, "PER"], [4, 7, "PER"]]),
+    ]
+    Path("data").mkdir()
+    lines = [json.dumps({"text": text, "spans": spans}) for text, spans in entries]
+    Path("data/train.jsonl").write_text("\n".join(lines) + "\n")
+    for names in (["data/train.jsonl", "out.spacy"], ["data", "out"]):
+        result = convert(*names)
+        assert result.exit_code == 0, result.stderr
+        told = "Entities over a line break, which can never be found whole: 1, eg"
+        assert f"{told} 'Bo\\x0cAl' (PER)" in result.stdout
+
+
 def test_text_without_a_mark_is_refused(convert):
     Path("in.jsonl").write_text('{"text": "Ann left", "markings": [[0, 3, "PER"]]}\n')
     result = convert("in.jsonl", "out.spacy")

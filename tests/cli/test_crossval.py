@@ -71,7 +71,7 @@ def guess(monkeypatch):
 
 def test_from_data_to_report(crossval):
     output = crossval("--curve")
-    assert "10 sentences, 21 entities" in output
+    assert "JSON of texts or words: 10 sentences, 21 entities" in output
     assert "8 trainings\n" in output
     # What a bar shows on a terminal.
     assert output.count("to go") == 7

@@ -53,10 +53,31 @@ def test_a_folder_is_its_test_part_or_no_figure(evaluate, trained_folder):
     assert json.loads(Path("out.json").read_text()) is None
 
 
+def test_what_was_read_is_told(evaluate, trained_folder):
+    """As `convert` tells it, so that nothing is measured on what was misread."""
+    entry = '{"text": "Anna Smith lives in Berlin", "spans": [[0, 10, "PER"], SPAN]}\n'
+    Path("data/test.txt").unlink()
+    Path("data/test.jsonl").write_text(entry.replace("SPAN", '[20, 23, "LOC"]'))
+    result = evaluate(trained_folder, "data")
+    assert result.exit_code == 0, result.stderr
+    assert "JSON of texts or words; 1 text of 5 words; PER 1" in result.stdout
+    assert "'Ber' (LOC) in 'Berlin', line 1" in result.stdout
+
+
+def test_a_text_without_marks_is_no_test_part(evaluate, trained_folder):
+    Path("data/test.txt").unlink()
+    Path("data/test.jsonl").write_text('{"text": "Anna left", "marks": [1]}\n')
+    result = evaluate(trained_folder, "data")
+    assert result.exit_code == 1 and "F1" not in result.stdout
+    (line,) = result.stderr.splitlines()
+    assert "no marks are read" in line and "'marks'" in line
+
+
 def test_what_is_the_same_both_ways_is_told_once(evaluate, trained_folder):
     Path("data/test.txt").write_text(GOLD.splitlines()[0] + "\n")
     result = evaluate(trained_folder, "data")
     assert result.stdout.count("F1 100.00") == 1 and "IO gold" not in result.stdout
+    assert "F1 100.00 on 1 sentence, " in result.stdout
     assert "no class" not in result.stdout
 
 

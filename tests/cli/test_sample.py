@@ -41,6 +41,7 @@ def test_sample_writes_exactly_k_and_prints_the_counts(sample):
     result = sample("train.conll", "out.jsonl", "--shots", 3)
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
+        "columns 1 word, 2 tag; 30 sentences of 90 words; LOC 10, PER 10",
         "6 sentences, 6 entities",
         "  LOC 3",
         "  PER 3",

@@ -6,6 +6,7 @@ import pytest
 
 WORDS = ["Mira", "Holt", "travels", "to", "Ulmstadt", "."]
 TAGS = ["B-PER", "I-PER", "O", "O", "B-LOC", "O"]
+BARE = ["PER", "PER", "O", "O", "LOC", "O"]
 LEMMAS = ["mira", "holt", "travel", "to", "ulmstadt", "."]
 POS = ["PROPN", "PROPN", "VERB", "ADP", "PROPN", "PUNCT"]
 TREEBANK = ["NNP", "NNP", "VBZ", "TO", "NNP", "."]
@@ -80,6 +81,9 @@ def test_tags_inside_those_of_another_column_are_counted(read):
     inner = ["B-NAME", "O", "O", "O", "O", "O"]
     report = read_words(read, table(WORDS, TAGS, inner))
     assert report.skipped == {"entities inside others": 1}
+    bare = ["NAME", "O", "O", "O", "LOC", "O"]
+    report = read_words(read, table(WORDS, BARE, bare))
+    assert report.skipped == {"entities inside others": 1}
 
 
 def test_phrases_are_no_entities(read):
@@ -98,6 +102,31 @@ def test_a_header_row_is_no_sentence(read, head, scheme):
     assert "row 1 a header" in report.understood
 
 
+@pytest.mark.parametrize("tags", [TAGS, BARE], ids=["BIO", "IO"])
+@pytest.mark.parametrize(
+    "head",
+    ["Wort\tEtikett", "palabra\tEtiqueta", "word\tNER Tag", "Tokens\tNamed-Entity"],
+)
+def test_a_header_in_other_words_is_no_sentence(read, head, tags):
+    report = read_words(read, f"{head}\n{table(WORDS, tags)}", "a.tsv")
+    assert "row 1 a header" in report.understood
+
+
+@pytest.mark.parametrize(
+    "head, column", [("id\tx\ty", numbers()), ("pos\tx\ty", POS)], ids=["id", "pos"]
+)
+def test_a_header_is_told_by_the_columns_below_it(read, head, column):
+    report = read_words(read, f"{head}\n{table(column, WORDS, BARE)}", "a.tsv")
+    assert report.understood == "columns 2 word, 3 tag (row 1 a header)"
+
+
+def test_a_class_of_the_first_row_alone_is_no_header(read):
+    for text in ("Ann PER\nleft O\n\nRome LOC\nfell O\n", "1 Ann X\n2 left O\n"):
+        docs, report = read("a.conll", text)
+        assert docs[0].text.startswith("Ann") and len(docs[0].ents) == 1
+        assert "header" not in report.understood
+
+
 def test_words_that_stand_in_headers_stay_words(read):
     docs, _ = read("a.conll", "word O\ntag O\n\nclass B-X\nlabel O\n")
     assert [[token.text for token in doc] for doc in docs] == [
@@ -114,8 +143,13 @@ def test_words_that_stand_in_headers_stay_words(read):
         table(numbers(), TAGS),
         table(WORDS, TAGS, ["O", "O", "B-PER", "O", "O", "B-X"]),
         table(WORDS, TAGS, ["B-HUM", "I-HUM", "O", "O", "B-GEO", "O"]),
+        table(WORDS, BARE, ["O", "O", "V", "O", "O", "O"]),
+        table(WORDS, BARE, ["O", "O", "ORG", "O", "LOC", "O"]),
     ],
-    ids=["no tags", "no tags of three", "no words", "two of tags", "two levels"],
+    ids=[
+        *("no tags", "no tags of three", "no words", "two of tags", "two levels"),
+        *("verbs", "two without prefixes"),
+    ],
 )
 def test_what_the_content_does_not_tell_is_asked_for(error_of, text):
     message = error_of("a.conll", text)

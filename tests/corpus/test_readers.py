@@ -229,7 +229,7 @@ def test_file_without_any_annotation_is_an_error(error_of):
     assert "no annotated docs in 1 read" in error_of("a.conll", "Lima -\nis -\n")
     rejected = jsonl({"text": "a", "answer": "reject"})
     message = error_of("a.jsonl", rejected)
-    assert "no annotated docs in 0 read (left out: 1 texts not accepted" in message
+    assert "no annotated docs in 0 read (left out: 1 text not accepted" in message
 
 
 def test_progress_goes_through_the_records(read):

@@ -97,7 +97,7 @@ def test_neighbours_on_lines_outweigh_an_entity_over_one(caplog):
     with caplog.at_level(logging.WARNING, "spacy.entlm"):
         decoder = learned(IODecoder(), names("\n"), broken)
     assert decode(decoder, ["a", "\n", "b"], [1, 1, 1]) == [(0, 1, 1), (2, 3, 1)]
-    assert "1 entities go over a line break" in caplog.text
+    assert "1 entity goes over a line break" in caplog.text
     assert "(PER)" in caplog.text and "span_lines" in caplog.text
 
 

@@ -1,6 +1,7 @@
 """A packaged pipeline works where nothing but the packages is."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -120,11 +121,17 @@ def test_packaged_pipeline_gives_the_same_without_network_or_backbone(
     run([*pip, "--target", site, wheel])
     output = run([sys.executable, "-c", PREDICT, site, json.dumps(texts)])
     assert json.loads(output.splitlines()[-1]) == expected
+    told = run([sys.executable, "-m", "spacy", "info"], PYTHONPATH=str(site))
+    assert "en_entlm_packed" in told
 
 
-def run(command):
+def run(command, **variables):
     result = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, timeout=600
+        [str(part) for part in command],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env={**os.environ, **variables},
     )
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout

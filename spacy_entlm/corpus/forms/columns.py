@@ -10,7 +10,15 @@ from ...files.text import Line
 from ..records import WordRecord
 from ..report import INNER
 from ..tags import MISSING_FORMS, OUTSIDE, is_certain_tag
-from .roles import TAG_NAMES, WORD_NAMES, Roles, find_roles, named_roles
+from .roles import (
+    TAG_NAMES,
+    WORD_NAMES,
+    Roles,
+    find_roles,
+    header_names,
+    is_unlike,
+    named_roles,
+)
 from .source import Source
 
 DOCSTART = "-DOCSTART-"
@@ -56,7 +64,8 @@ def read_columns(lines: Iterable[Line], source: Source) -> list[WordRecord]:
     source.report.understood = str(roles) + (" (row 1 a header)" if header else "")
     sentences = _without_language(sentences, roles, source)
     if roles.inner is not None:
-        inner = sum(_begins(row[roles.inner]) for _, row in sum(sentences, []))
+        both = [(row[roles.inner], row[roles.tag]) for _, row in sum(sentences, [])]
+        inner = sum(_begins(tag) for tag, outer in both if tag != outer)
         source.report.skipped[INNER] += inner
     return [_record(sentence, roles) for sentence in sentences]
 
@@ -80,7 +89,7 @@ def choose_roles(
             return named_roles(source.columns, header, len(first))
         return tell_roles(header, sentences)
     except ValueError as error:
-        hint = "say it, eg --columns 1,2 (word,tag)"
+        hint = "say it, eg `convert --columns 1,2` (word,tag)"
         problem = f"{error} ({describe_row(first)}): {hint}"
         raise DataError(problem, path=source.path, line=line) from error
 
@@ -95,7 +104,7 @@ def tell_roles(header: Sequence[str], sentences: Sequence[Sequence[Row]]) -> Rol
     """Find the columns by what is in them, or by the names of a header row, which tell
     a word from its lemma.
     RAISES (ValueError): If neither tells."""
-    names = [name.strip("# ").casefold() for name in header]
+    names = header_names(header)
     words = [i for i, name in enumerate(names) if name in WORD_NAMES]
     try:
         found = find_roles([[row for _, row in sentence] for sentence in sentences])
@@ -117,22 +126,33 @@ def take_header(
     also where it comes again. asked: The columns that are asked for; what names them
     there is a header."""
     first = sentences[0][0][1]
-    names = [name.strip("# ").casefold() for name in first]
+    names = {*header_names(first)}
     rest = [[row for row in sentence if row[1] != first] for sentence in sentences]
     rest = [sentence for sentence in rest if sentence]
     named = [part.strip().casefold() for part in (asked or "").split(",")]
     if rest and any(named) and {*named} <= {name.casefold() for name in first}:
         return list(first), rest
-    if not rest or any(map(is_certain_tag, first)) or not TAG_NAMES & {*names}:
+    if not rest or any(map(is_certain_tag, first)):
         return [], sentences
-    is_header = bool(WORD_NAMES & {*names})
-    if not is_header:
-        try:  # another language's names
-            tag = tell_roles([], rest).tag
-        except ValueError:
-            return [], sentences
-        is_header = names[tag] in TAG_NAMES
+    if TAG_NAMES & names and WORD_NAMES & names:
+        return list(first), rest
+    is_header = _is_other(first, rest)
     return (list(first), rest) if is_header else ([], sentences)
+
+
+def _is_other(first: Sequence[str], sentences: Sequence[Sequence[Row]]) -> bool:
+    """Whether a row is none of words: it names the tags or the words of the others in
+    another language, or other columns of theirs are of another kind."""
+    try:
+        roles = tell_roles([], sentences)
+    except ValueError:
+        return False
+    rows = [row for sentence in sentences for _, row in sentence]
+    names = header_names(first)
+    is_alone = all(row[roles.tag] != first[roles.tag] for row in rows)
+    if names[roles.tag] in TAG_NAMES or (is_alone and names[roles.word] in WORD_NAMES):
+        return True
+    return is_unlike(first, rows, roles.tag)
 
 
 def divide_numbered(sentences: list[list[Row]], roles: Roles) -> list[list[Row]]:

@@ -59,7 +59,8 @@ def _only_key(
             if any(_tag(token, key) != _tag(token, keys[0]) for token in sentence):
                 raise DataError(
                     f"the last column has tags under several names ({', '.join(keys)})"
-                    f", and they differ: say which, eg --columns 2,{key} (word,tag)",
+                    f", and they differ: say which, eg "
+                    f"`convert --columns 2,{key}` (word,tag)",
                     path=source.path,
                 )
     return keys[0] if keys else _KEYS[0]

@@ -7,9 +7,11 @@ from ..tag_forms import OTHER_OUTSIDE, strip_hidden
 from ..tags import MISSING_FORMS, OUTSIDE, is_bare_label, is_certain_tag
 
 _TAG_NAMES = """tag tags label labels ner ne iob bio bilou bioes entity entities class
-ner_tag ner_tags ner-tag nertag iob_tag bio_tag ne_tag named_entity ner_label"""
+ner_tag ner_tags nertag iob_tag bio_tag ne_tag named_entity ner_label ner_type ne_type
+entity_type etikett klasse entität étiquette entité etiqueta entidad etichetta entità"""
 TAG_NAMES = frozenset(_TAG_NAMES.split())
-WORD_NAMES = frozenset(("word", "words", "token", "tokens", "form", "text", "wort"))
+_WORD_NAMES = "word words token tokens form text wort mot palabra palavra parola"
+WORD_NAMES = frozenset(_WORD_NAMES.split())
 # Where all tags of a column are phrases, these are no entities.
 _PHRASES = "NP VP PP ADVP ADJP SBAR PRT CONJP INTJ LST UCP PNP"
 _CHUNKS = frozenset(_PHRASES.split())
@@ -46,6 +48,25 @@ class Roles(NamedTuple):
 
     def __str__(self) -> str:
         return f"columns {self.word + 1} word, {self.tag + 1} tag"
+
+
+def header_names(row: Sequence[str]) -> list[str]:
+    """The values of a row as they may stand in `TAG_NAMES` and `WORD_NAMES`."""
+    return [re.sub(r"[\s-]+", "_", name.strip("# ").casefold()) for name in row]
+
+
+def is_unlike(first: Sequence[str], rows: Sequence[Sequence[str]], tag: int) -> bool:
+    """Whether a first row, whose tag none of the others has, is not of their kind in
+    another column: it has no number or id where they have one, or no part of speech."""
+    if any(row[tag] == first[tag] for row in rows):
+        return False
+    kinds = (_ID.fullmatch, _POS.__contains__)
+    return any(
+        not is_kind(first[i]) and all(is_kind(row[i]) for row in rows)
+        for i in range(len(first))
+        for is_kind in kinds
+        if i != tag
+    )
 
 
 def find_roles(sentences: Sequence[Sequence[Sequence[str]]]) -> Roles:
@@ -116,8 +137,10 @@ def _tag_columns(columns: list[Column]) -> list[int]:
         if counts[i] >= _LEAST_OUTSIDE * n_rows
         and all(is_bare_label(x) or is_certain_tag(x) for x in columns[i] if x != "-")
     ]
+    if bare:
+        return bare
     # Where a tag is wrong, the reading tells it with its line.
-    found = bare or [i for i in numbered if 2 * counts[i] >= n_rows]
+    found = [i for i in numbered if 2 * counts[i] >= n_rows]
     if not found and len(columns) == 2 and blanks[1] == n_rows:
         return [1]
     most = max((counts[i] for i in found), default=0)
@@ -151,7 +174,7 @@ def _outermost(columns: list[Column], tagged: list[int]) -> tuple[int, Optional[
 
 
 def _labels(values: Column) -> set[str]:
-    return {value.partition("-")[2] for value in values if _is_inside(value)}
+    return {value.rpartition("-")[2] for value in values if _is_inside(value)}
 
 
 def _is_inside(tag: str) -> bool:

@@ -75,7 +75,7 @@ def _column(names: list[tuple[str, str]], source: Source) -> int:
         )
         raise DataError(
             f"no layer of named entities (columns: {listed or 'no spans'}): say which "
-            "column holds the classes, eg --columns 3,4 (word,tag)",
+            "column holds the classes, eg `convert --columns 3,4` (word,tag)",
             path=source.path,
         )
     own = [i for i, (layer, _) in enumerate(names) if layer == chosen[0]]

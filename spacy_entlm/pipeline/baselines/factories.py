@@ -77,6 +77,8 @@ def make_peer(
         decides which.
     decoder (Decoder): Turns scores into entities.
     threshold, spans_key, annotate_ents, overwrite, scorer: As those of `entlm_ner`.
+    EXAMPLE:
+        nlp.add_pipe("structshot", config={"model": {"name": "bert-base-cased"}})
     """
     add_requirement(nlp)
     from .bert_tagger import BertTagger
