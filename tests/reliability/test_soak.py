@@ -21,8 +21,10 @@ SUITE_MINUTES, THOROUGH_MINUTES = 0.03, 6.0
 WARM_UP = 0.25
 # Each gives its least memory: what lasts.
 N_BLOCKS = 20
-# Of the slope's standard error; and what the allocator may take once, in MiB.
-N_ERRORS, ONCE = 3.0, 4.0
+# Of the slope's standard error; and what may be taken once, in MiB: by the allocator,
+# and by PyTorch for each new shape of a batch. In a process in which nothing has run yet
+# this is 5 in the first second, and 8 in a quarter of a minute.
+N_ERRORS, ONCE = 3.0, 12.0
 N_THREADS = 8
 
 needs_proc = pytest.mark.skipif(
