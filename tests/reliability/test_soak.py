@@ -22,8 +22,8 @@ WARM_UP = 0.25
 # Each gives its least memory: what lasts.
 N_BLOCKS = 20
 # Of the slope's standard error; and what may be taken once, in MiB: by the allocator,
-# and by PyTorch for each new shape of a batch. In a process in which nothing has run yet
-# this is 5 in the first second, and 8 in a quarter of a minute.
+# and by PyTorch for each new shape of a batch. Where nothing has run before, this is 5
+# in the first second, and 8 in a quarter of a minute.
 N_ERRORS, ONCE = 3.0, 12.0
 N_THREADS = 8
 
