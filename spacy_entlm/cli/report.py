@@ -98,12 +98,7 @@ def calibration_cli(
     """
     check_output(output_path, source=metrics, overwrite=overwrite)
     from ..evaluation.calibration import calibration_page, read_calibration_curve
-    from ..evaluation.pages import HOW_TO_GET, has_matplotlib
 
-    page = calibration_page(
-        read_calibration_curve(metrics), f"Confidences of {metrics}"
-    )
-    replace_file(output_path, page.encode("utf8"))
-    if not has_matplotlib():
-        echo(HOW_TO_GET)
-    echo(f"Wrote {output_path}")
+    curve = read_calibration_curve(metrics)
+    page = calibration_page(curve, f"Confidences of {metrics}")
+    _write_page(output_path, page, overwrite)

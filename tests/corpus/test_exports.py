@@ -6,25 +6,7 @@ import pytest
 
 from spacy_entlm.corpus.readers import DataError, read_docs
 
-TEXT = "Mira Holt left Ulmstadt."
-WORDS = ["Mira", "Holt", "left", "Ulmstadt", "."]
-TAGS = ["B-PER", "I-PER", "O", "B-LOC", "O"]
-PER = {"start": 0, "end": 9, "label": "PER"}
-LOC = {"start": 15, "end": 23, "label": "LOC"}
-FOUND = [("Mira Holt", "PER"), ("Ulmstadt", "LOC")]
-
-
-def entities(doc):
-    return [(ent.text, ent.label_) for ent in doc.ents]
-
-
-def words(doc):
-    return [token.text for token in doc]
-
-
-def jsonl(*entries):
-    return "".join(json.dumps(entry) + "\n" for entry in entries)
-
+from .sentence import FOUND, LOC, PER, TAGS, TEXT, WORDS, entities, jsonl
 
 # JSON
 

@@ -8,24 +8,11 @@ from spacy.tokens import Doc, DocBin, Span, SpanGroup
 
 from spacy_entlm.corpus.readers import DataError
 
-TEXT = "Mira Holt left Ulmstadt."
-PER = {"start": 0, "end": 9, "label": "PER"}
-LOC = {"start": 15, "end": 23, "label": "LOC"}
-
-
-def jsonl(*entries):
-    return "".join(json.dumps(entry) + "\n" for entry in entries)
-
-
-def entities(doc):
-    return [(ent.text, ent.label_) for ent in doc.ents]
+from .sentence import FOUND, LOC, PER, TEXT, entities, jsonl
 
 
 def tags(doc):
     return [token.ent_iob_ for token in doc]
-
-
-FOUND = [("Mira Holt", "PER"), ("Ulmstadt", "LOC")]
 
 
 # Prodigy

@@ -7,25 +7,9 @@ import pytest
 
 from spacy_entlm.corpus.readers import DataError, read_docs
 
-TEXT = "Mira Holt left Ulmstadt."
-WORDS = ["Mira", "Holt", "left", "Ulmstadt", "."]
-FOUND = [("Mira Holt", "PER"), ("Ulmstadt", "LOC")]
-SPANS = [
-    {"start": 0, "end": 9, "label": "PER"},
-    {"start": 15, "end": 23, "label": "LOC"},
-]
+from .sentence import FOUND, LOC, PER, TEXT, WORDS, columns, entities, jsonl
 
-
-def entities(doc):
-    return [(ent.text, ent.label_) for ent in doc.ents]
-
-
-def columns(*tags, words=WORDS, gap="\t"):
-    return "".join(f"{word}{gap}{tag}\n" for word, tag in zip(words, tags))
-
-
-def jsonl(*entries):
-    return "".join(json.dumps(entry) + "\n" for entry in entries)
+SPANS = [PER, LOC]
 
 
 # Tags

@@ -5,18 +5,7 @@ import pytest
 
 from spacy_entlm.corpus.readers import DataError, read_docs
 
-TEXT = "Mira Holt left Ulmstadt."
-WORDS = ["Mira", "Holt", "left", "Ulmstadt", "."]
-TAGS = ["B-PER", "I-PER", "O", "B-LOC", "O"]
-FOUND = [("Mira Holt", "PER"), ("Ulmstadt", "LOC")]
-
-
-def entities(doc):
-    return [(ent.text, ent.label_) for ent in doc.ents]
-
-
-def words(doc):
-    return [token.text for token in doc]
+from .sentence import FOUND, TAGS, TEXT, WORDS, entities, words
 
 
 def table(rows, sep=","):
