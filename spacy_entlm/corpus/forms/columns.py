@@ -38,6 +38,8 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z]+)*:(?=.)")
 _LEAST_CODED = 3
 # So many rows show whether a tag stands behind each word.
 _N_ROWS_SEEN = 100
+# So many sentences show what the columns of a file are whose first row is doubtful.
+_N_SENTENCES_SEEN = 200
 # Between a word and its tag where a whole sentence stands on a line.
 _JOINTS = "/|_"
 
@@ -144,7 +146,7 @@ def _is_other(first: Sequence[str], sentences: Sequence[Sequence[Row]]) -> bool:
     """Whether a row is none of words: it names the tags or the words of the others in
     another language, or other columns of theirs are of another kind."""
     try:
-        roles = tell_roles([], sentences)
+        roles = tell_roles([], sentences[:_N_SENTENCES_SEEN])
     except ValueError:
         return False
     rows = [row for sentence in sentences for _, row in sentence]
@@ -256,6 +258,8 @@ def _drop_remarks(sentences: list[list[Row]]) -> list[list[Row]]:
 
 def _divided(rows: list[Row], width: int) -> list[list[Row]]:
     """Rows without remarks between them, "# id = 2", which divide sentences."""
+    if all(len(row) == width for _, row in rows):
+        return [rows]
     parts: list[list[Row]] = [[]]
     for number, row in rows:
         if len(row) != width and _COMMENT.match(" ".join(row)):
