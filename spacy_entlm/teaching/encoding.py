@@ -22,7 +22,16 @@ SWAP_SHARE = 0.6
 MIN_NAMES = 8
 # Lines that a process takes at once.
 CHUNK = 500
-WORD = re.compile(r"\w+|[^\w\s]")
+# Letters of scripts that put no blanks between words, or join particles to names, as
+# Korean does: Thai, Lao, Burmese, Hangul, Khmer, kana and Han. Each is a word by itself.
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+)
+# The scripts of India, whose signs for vowels Python takes for no letters. The two
+# signs that are left out end a sentence.
+INDIC = "\u0900-\u0963\u0966-\u0dff"
+WORD = re.compile(rf"[{UNSPACED}]|(?:[^\W{UNSPACED}]|[{INDIC}])+|[^\w\s]")
 NO_MARK = -1
 
 

@@ -62,7 +62,7 @@ WORDS = {
     **{"MusicalGRP": "musical group", "Medication/Vaccine": "medication or vaccine"},
     **{"CreditCardNumber": "credit card number", "IP_ADDRESS": "IP address"},
     **{"song.title": "song", "date/time": "date or time"},
-    **{"Täter": "täter", "FußballSchuh": "fußball schuh", "国家": "国家"},
+    **{"Täter": "täter", "FußballSchuh": "fußball schuh", "国家": "country"},
 }
 OTHERS = {
     **{"/person/artist": "artist", "location/city": "city", "GPE:city": "city"},

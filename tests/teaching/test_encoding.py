@@ -12,6 +12,7 @@ from spacy_entlm.teaching.encoding import (
     PLAIN,
     SWAPPED,
     UPPER,
+    WORD,
     LineEncoder,
 )
 from spacy_entlm.teaching.lines import Mark, MarkedLine
@@ -42,6 +43,30 @@ def test_the_first_piece_of_each_word_and_the_mark_that_it_is_in(letters):
     assert found == ["An", "-", "Le", "is", ",", "Ro", "."]
     assert encoded.marks.tolist() == [0, 0, 0, NO_MARK, NO_MARK, 1, NO_MARK]
     assert encoded.ids.dtype == "int32"
+
+
+@pytest.mark.parametrize(
+    "text, name, words",
+    [
+        ("王芳住在上海。", "上海", "王芳住在上海。"),
+        ("東京へ行く", "東京", "東京へ行く"),
+        ("삼성은 서울에", "서울", "삼성은서울에"),
+        ("ดูกรุงเทพ", "กรุงเทพ", "ดูกรุงเทพ"),
+    ],
+)
+def test_letters_of_scripts_without_blanks_are_words(text, name, words):
+    tokenizer = Tokenizer(models.WordLevel({c: i for i, c in enumerate("?" + text)}, "?"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split("", "isolated")
+    start = text.index(name)
+    mark = Mark(start, start + len(name), ("city",))
+    encoded = LineEncoder(tokenizer, []).encode(text, [mark])
+    assert "".join(text[i] for i in encoded.positions) == words
+    marked = [text[i] for i in encoded.positions[encoded.marks == 0]]
+    assert "".join(marked) == name
+
+
+def test_vowel_signs_of_india_do_not_end_a_word():
+    assert WORD.findall("हिन्दी में। ঢাকা") == ["हिन्दी", "में", "।", "ঢাকা"]
 
 
 def test_a_mark_that_begins_within_a_word_is_that_of_no_word(letters):
