@@ -50,13 +50,11 @@ def write_docs(docs: Iterable[Doc], path: Path, form: Optional[str] = None) -> N
 
 def choose_writer(path: Path, form: Optional[str] = None) -> Writer:
     """RAISES (DataError): As `write_docs`."""
-    if form is None:
-        extensions = [x for writer in WRITERS for x in writer.extensions]
-        check_extension(path, list(dict.fromkeys(extensions)))
-        return next(x for x in WRITERS if path.suffix.lower() in x.extensions)
-    writer = writer_of(form)
-    check_extension(path, writer.extensions)
-    return writer
+    writers = WRITERS if form is None else [writer_of(form)]
+    extensions = [x for writer in writers for x in writer.extensions]
+    check_extension(path, list(dict.fromkeys(extensions)))
+    name = path.name.lower()
+    return next(x for x in writers if name.endswith(tuple(x.extensions)))
 
 
 def writer_of(form: str) -> Writer:

@@ -6,7 +6,7 @@ from typing import Iterable, Mapping, Optional, Sequence
 
 from ..files.errors import DataError, located
 from ..files.text import Line, unpacked_extension
-from .forms.all_forms import BY_NAME, FORMS, JSON_KINDS, SPACY, Form
+from .forms.all_forms import BY_NAME, FORMS, JSON_KINDS, N_LINES_SEEN, SPACY
 from .forms.brat import MARKS
 from .forms.columns import check_joined
 from .forms.inline import first_slip
@@ -21,8 +21,6 @@ for _form in FORMS:
 FILE_EXTENSIONS[_TXT] = None
 # Of a part of a folder of data: brat's marks lie beside a text, which is the part.
 EXTENSIONS = {k: v for k, v in FILE_EXTENSIONS.items() if k != MARKS}
-# Enough to tell columns from prose; an odd line later on is an error with its number.
-_N_LINES_SEEN = 20
 
 
 def format_from_name(
@@ -62,10 +60,11 @@ def format_from_content(lines: Iterable[Line], path: Path) -> str:
     extension = unpacked_extension(path)
     candidates = [form for form in FORMS if extension in form.extensions]
     filled = (pair for pair in lines if pair[1].strip())
-    head = list(islice(filled, _N_LINES_SEEN))
+    head = list(islice(filled, N_LINES_SEEN))
     rest = iter(filled)
     for form in candidates or FORMS:
-        if _fits(form, head, rest, path):
+        seen = chain(head, rest) if form.looks_far else head
+        if head and form.fits(seen, path):
             return form.name
     if candidates and extension != _TXT:
         return candidates[-1].name
@@ -78,9 +77,3 @@ def format_from_content(lines: Iterable[Line], path: Path) -> str:
         "mark entities, or name the form with --format (docs/data.md)",
         path=path,
     )
-
-
-def _fits(form: Form, head: list[Line], rest: Iterable[Line], path: Path) -> bool:
-    if not head:
-        return False
-    return form.fits(chain(head, rest) if form.looks_far else head, path)

@@ -1,21 +1,29 @@
 """Docs as Prodigy's JSON lines: a text, its words, and spans of both."""
 
-from typing import Any, Dict, Iterable, List, Optional
+from typing import Any, Dict
 
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 
 
-def annotated_entry(doc: Doc, spans: Optional[Iterable[Span]] = None) -> Dict[str, Any]:
+def annotated_entry(doc: Doc) -> Dict[str, Any]:
     """A Doc as a JSON object that Prodigy reads, and `read_docs`.
 
-    spans (Optional[Iterable[Span]]): Its entities, without overlap; None: `doc.ents`.
     RETURNS (Dict): "text"; "tokens" with "text", "start", "end", "id" and "ws" (whether
         a blank follows); "spans" with "start", "end" (characters, the end exclusive),
         "token_start", "token_end" (the last word) and "label".
     """
     return {
         "text": doc.text,
-        "tokens": word_entries(doc),
+        "tokens": [
+            {
+                "text": token.text,
+                "start": token.idx,
+                "end": token.idx + len(token),
+                "id": token.i,
+                "ws": bool(token.whitespace_),
+            }
+            for token in doc
+        ],
         "spans": [
             {
                 "start": span.start_char,
@@ -24,20 +32,6 @@ def annotated_entry(doc: Doc, spans: Optional[Iterable[Span]] = None) -> Dict[st
                 "token_end": span.end - 1,
                 "label": span.label_,
             }
-            for span in (doc.ents if spans is None else spans)
+            for span in doc.ents
         ],
     }
-
-
-def word_entries(doc: Doc) -> List[Dict[str, Any]]:
-    """The "tokens" of `annotated_entry`."""
-    return [
-        {
-            "text": token.text,
-            "start": token.idx,
-            "end": token.idx + len(token),
-            "id": token.i,
-            "ws": bool(token.whitespace_),
-        }
-        for token in doc
-    ]

@@ -2,7 +2,6 @@
 
 import zlib
 from collections import Counter
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Callable, Iterable, Optional, Sequence, cast
 
@@ -17,7 +16,7 @@ from .docs import unread_spans
 from .formats import format_from_content, format_from_name
 from .forms.all_forms import BRAT, BY_NAME, JSON, JSON_KINDS, SPACY
 from .forms.brat import is_brat_folder
-from .forms.source import Source
+from .forms.source import Place, Source
 from .forms.spans import check_classes, join_tags
 from .offsets import fitting_shifts
 from .records import Record, TextRecord, WordRecord
@@ -169,7 +168,7 @@ def _build_docs(
     source: Source,
     progress: Optional[Progress],
 ) -> list[Doc]:
-    path, report = source.path, source.report
+    report = source.report
     words = [record for record in records if isinstance(record, WordRecord)]
     if words and len(words) == len(records):
         report.unit = "sentences"
@@ -180,33 +179,22 @@ def _build_docs(
     prefixed = find_prefixed(tag for record in words for tag in record.tags)
     for record in words:
         for tag, line in zip(record.tags, record.lines):
-            with _located(record, line, path):
+            with source.located(Place(line, record.unit)):
                 parse_tag(tag, prefixed)
-    with located(path):
+    with located(source.path):
         check_classes(records)
         check_prefixes(words)
         if source.columns is None:
             check_outside(words, prefixed)
     docs = []
     for one in records if progress is None else progress(records):
-        number = next(iter(one.lines), None) if isinstance(one, WordRecord) else None
-        with _located(one, number, path, REFUSED):
+        number = next(iter(one.lines), 0) if isinstance(one, WordRecord) else one.number
+        with source.located(Place(number, one.unit), REFUSED):
             if isinstance(one, WordRecord):
                 docs.append(_word_doc(one, nlp, prefixed, report))
             else:
                 docs.append(text_doc(one, nlp, report))
     return docs
-
-
-def _located(
-    record: Record, number: Optional[int], path: Path, what: str = ""
-) -> AbstractContextManager[None]:
-    """Says of an error where a record stands, or a word of it."""
-    if isinstance(record, TextRecord):
-        number = record.number
-    if record.unit == "line":
-        return located(path, number, what)
-    return located(path, what=f"{record.unit} {number}: {what}")
 
 
 def _word_doc(

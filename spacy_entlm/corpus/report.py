@@ -1,6 +1,6 @@
 """What was read from a file, and what of it could not be used."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -150,7 +150,7 @@ class CorpusReport:
             lines.append(f"{spans}; their words count as not annotated")
             lines += format_counts(self.misaligned)
             lines += [f"  e.g. {example}" for example in self.misaligned_examples]
-            lines += self._shift_lines()
+            lines += [f"  {self._shift()}"] if self._shift() else []
         if self.overlapping:
             lines.append(f"{sentence_of(self.overlapping, *_OVERLAPPING)}: left out")
         if self.entities and self.untold:
@@ -176,18 +176,11 @@ class CorpusReport:
         found = next(way for way in SHIFTS if self.shifted[way] == most)
         return f"the offsets look as if {SHIFTS[found]}; write them as Python counts"
 
-    def _shift_lines(self) -> list[str]:
-        return [f"  {self._shift()}"] if self._shift() else []
-
     def _twins(self) -> list[str]:
-        forms: dict[str, list[str]] = {}
+        forms: dict[str, Counter[str]] = defaultdict(Counter)
         for label in sorted(self.entities):
-            forms.setdefault(label.casefold(), []).append(label)
-        twins = (labels for labels in forms.values() if len(labels) > 1)
-        return [
-            format_classes(Counter({label: self.entities[label] for label in labels}))
-            for labels in twins
-        ]
+            forms[label.casefold()][label] = self.entities[label]
+        return [format_classes(twins) for twins in forms.values() if len(twins) > 1]
 
 
 def format_classes(counts: Counter[str]) -> str:

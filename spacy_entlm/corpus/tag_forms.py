@@ -9,7 +9,7 @@ from typing import Iterable, Optional, Sequence
 
 from .records import WordRecord
 from .report import CorpusReport
-from .tags import MISSING, OUTSIDE, find_prefixed, is_hidden
+from .tags import MISSING, OUTSIDE, find_prefixed, is_hidden, is_inside
 
 NO_OUTSIDE = (
     f"No word has the tag O. {MISSING!r} says that nobody looked at a word: write O if "
@@ -40,8 +40,7 @@ def normalize_tags(
     found_tags = {*known.values()}
     named = found_tags - {MISSING, OUTSIDE}
     if named and MISSING in found_tags and OUTSIDE not in found_tags:
-        words = [w for r in records for w, x in zip(r.words, r.tags) if x == MISSING]
-        report.noted[NO_OUTSIDE] = len(words)
+        report.noted[NO_OUTSIDE] = sum(r.tags.count(MISSING) for r in records)
         report.examples[NO_OUTSIDE] = []
     return [r._replace(tags=[known[tag] for tag in r.tags]) for r in records]
 
@@ -74,7 +73,7 @@ def check_outside(records: Sequence[WordRecord], prefixed: Optional[str]) -> Non
     may_be_names = len(tags) <= _MAX_WORDS_OF_NAMES and not has_texts
     if prefixed is not None or may_be_names:
         return
-    if all(tag not in (OUTSIDE, MISSING, _BLANK) for tag in tags):
+    if all(map(is_inside, tags)):
         raise ValueError(
             f"not one word has the tag O, for no entity (the first is "
             f"{records[0].words[0]!r:.60}, {tags[0]!r:.60}): give sentences in which "
@@ -84,8 +83,8 @@ def check_outside(records: Sequence[WordRecord], prefixed: Optional[str]) -> Non
 
 def check_prefixes(records: Sequence[WordRecord]) -> None:
     """RAISES (ValueError): If the tags of a file are prefixes without a class: B, I."""
-    tags = {tag for record in records for tag in record.tags}
-    inside = tags - {OUTSIDE, MISSING, _BLANK, *OTHER_OUTSIDE}
+    tags = {tag for record in records for tag in record.tags if is_inside(tag)}
+    inside = tags - OTHER_OUTSIDE
     if "B" in inside and inside <= _PREFIXES:
         raise ValueError(
             f"the tags are {', '.join(sorted(inside))} without a class: write B-PER, "
@@ -96,15 +95,9 @@ def check_prefixes(records: Sequence[WordRecord]) -> None:
 def strip_hidden(tag: str) -> str:
     """A tag without signs at its ends that nobody sees: no-break spaces, byte order
     marks, joiners."""
-    first, last = 0, len(tag)
-    while first < last and is_hidden(tag[first]):
-        first += 1
-    while first < last and is_hidden(tag[last - 1]):
-        last -= 1
-    return tag[first:last]
+    return tag.strip("".join(filter(is_hidden, tag)))
 
 
 def _are_suffixed(tags: Iterable[str]) -> bool:
-    inside = [tag for tag in tags if tag not in (OUTSIDE, MISSING, _BLANK)]
-    found = [_SUFFIXED.fullmatch(tag) for tag in inside]
+    found = [_SUFFIXED.fullmatch(tag) for tag in tags if is_inside(tag)]
     return bool(found) and all(found) and any(x and x[2] in _INNER for x in found)

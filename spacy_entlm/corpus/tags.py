@@ -57,6 +57,11 @@ def is_certain_tag(value: str) -> bool:
     return value == OUTSIDE or re.fullmatch(r"[A-Z]-\S+", value) is not None
 
 
+def is_inside(tag: str) -> bool:
+    """Tell whether a tag says that a word is in an entity."""
+    return tag != OUTSIDE and tag not in MISSING_FORMS
+
+
 def is_bare_label(value: str) -> bool:
     """Tell whether a value may be a class without a prefix: most words are, too."""
     form = _BARE_LABEL.fullmatch(value) and not _OTHER_PREFIX.match(value)

@@ -43,26 +43,23 @@ def read_texts(paths: Iterable[Path]) -> Iterator[str]:
     RAISES (DataError): If a file cannot be read, is damaged, or is no text.
     """
     for path in paths:
-        for _, text in numbered_texts(path):
+        for _, text, _ in text_entries(path):
             for part in cut_text(text):
                 if part := part.strip():
                     yield part
 
 
-def numbered_texts(
-    path: Path, longest: Optional[int] = MAX_LINE_CHARS
-) -> Iterator[Text]:
-    """Go through one text file, with blank lines.
-    longest (Optional[int]): Of a .txt file's lines, as `read_lines` takes it.
-    RAISES (DataError): As `read_texts`."""
-    return ((number, text) for number, text, _ in text_entries(path, longest))
-
-
 def text_entries(
     path: Path, longest: Optional[int] = MAX_LINE_CHARS
 ) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """As `numbered_texts`, with what the file says of each text beside it: the object
-    of a JSON line, the number of a line of text, what `note_entry` noted in a Doc."""
+    """Go through one text file, with blank lines.
+
+    longest (Optional[int]): Of a .txt file's lines, as `read_lines` takes it.
+    YIELDS (tuple[int, str, dict]): The number of a line or Doc, from 1, a text, and
+        what the file says of it beside it: the object of a JSON line, the number of a
+        line of text, what `note_entry` noted in a Doc.
+    RAISES (DataError): As `read_texts`.
+    """
     kind = _kind(path)
     if kind == ".txt":
         for number, line in read_lines(path, longest=longest):

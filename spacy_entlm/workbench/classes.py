@@ -28,16 +28,11 @@ MAX_WORDS_CHARS = 300
 
 def all_classes(db: sqlite3.Connection) -> List[Dict[str, Any]]:
     """The classes in their order: "id", "name", "words" (what is meant), "color"."""
-    rows = db.execute("SELECT * FROM classes ORDER BY place, id").fetchall()
-    return [
-        {
-            "id": row["id"],
-            "name": row["name"],
-            "words": row["words"],
-            "color": row["color"] or COLORS[(row["id"] - 1) % len(COLORS)],
-        }
-        for row in rows
-    ]
+    query = "SELECT id, name, words, color FROM classes ORDER BY place, id"
+    rows = [dict(row) for row in db.execute(query)]
+    for row in rows:
+        row["color"] = row["color"] or COLORS[(row["id"] - 1) % len(COLORS)]
+    return rows
 
 
 def class_number(db: sqlite3.Connection, name: str) -> Optional[int]:
@@ -115,7 +110,7 @@ def rename(db: sqlite3.Connection, number: int, name: str) -> None:
     """Give a class another name.
     RAISES (ValueError): If the name is none or taken, or there is no such class."""
     check_label(name)
-    old = _known(db, number)["name"]
+    old = known_class(db, number)["name"]
     if name == old:
         return
     if value_of(db, "SELECT id FROM classes WHERE name = ?", name):
@@ -127,7 +122,7 @@ def rename(db: sqlite3.Connection, number: int, name: str) -> None:
 def describe(db: sqlite3.Connection, number: int, words: str) -> None:
     """Say what a class means, in a word or a description, by which it is found before
     there are examples. RAISES (ValueError): If there is no such class."""
-    old, words = _known(db, number)["words"], " ".join(words.split())
+    old, words = known_class(db, number)["words"], " ".join(words.split())
     if len(words) > MAX_WORDS_CHARS:
         raise ValueError(f"A description has at most {MAX_WORDS_CHARS} characters")
     if words != old:
@@ -139,11 +134,11 @@ def remove(db: sqlite3.Connection, number: int, into: Optional[int] = None) -> i
     """Take a class away; its marks go, or become those of another class.
     RETURNS (int): The number of texts that changed.
     RAISES (ValueError): If there is no such class, or it is to become itself."""
-    row = _known(db, number)
+    row = known_class(db, number)
     if into == number:
         raise ValueError("A class cannot become itself")
     if into is not None:
-        _known(db, into)
+        known_class(db, into)
     batch = new_batch(db)
     changed = _change_marks(db, number, into, batch)
     note(db, CLASS, number, {**dict(row), "into": into}, None, batch=batch)
@@ -183,11 +178,12 @@ def set_order(db: sqlite3.Connection, numbers: Sequence[int]) -> None:
 def set_color(db: sqlite3.Connection, number: int, color: str) -> None:
     """Give a class a colour, such as "#77aadd".
     RAISES (ValueError): If there is no such class."""
-    _known(db, number)
+    known_class(db, number)
     db.execute("UPDATE classes SET color = ? WHERE id = ?", (color, number))
 
 
-def _known(db: sqlite3.Connection, number: int) -> sqlite3.Row:
+def known_class(db: sqlite3.Connection, number: int) -> sqlite3.Row:
+    """A class. RAISES (ValueError): If there is none of this number."""
     row = db.execute("SELECT * FROM classes WHERE id = ?", (number,)).fetchone()
     if row is None:
         raise ValueError(f"There is no class {number}")

@@ -1,11 +1,11 @@
 """Texts of a workbench as Docs, and what was marked as a folder of data."""
 
 import json
+import sqlite3
+from itertools import groupby
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Tuple
 
-import spacy
-from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
@@ -50,9 +50,10 @@ def export(store: Store, folder: Path, form: str = PRODIGY) -> List[str]:
     writer = writer_of(form)
     names = {row["id"]: row["name"] for row in store.classes()}
     found: Dict[str, List[Written]] = {}
-    for written in _written(store, names, Vocab()):
-        if writer.name == PRODIGY or written.answer in (ACCEPT, OPEN):
-            found.setdefault(written.part, []).append(written)
+    with reading(store.path) as db:
+        for written in _written(db, names, Vocab()):
+            if writer.name == PRODIGY or written.answer in (ACCEPT, OPEN):
+                found.setdefault(written.part, []).append(written)
     done = []
     with write_folder(folder) as writing:
         for part in ("train", "test", UNLABELED):
@@ -85,8 +86,10 @@ class Written(NamedTuple):
         return {**annotated_entry(self.doc), **self.keys, "answer": self.answer}
 
 
-def _written(store: Store, names: Dict[int, str], vocab: Vocab) -> Iterator[Written]:
-    for whole, keys, parts in _documents(store):
+def _written(
+    db: sqlite3.Connection, names: Dict[int, str], vocab: Vocab
+) -> Iterator[Written]:
+    for whole, keys, parts in documents(db):
         kept = {key: value for key, value in keys.items() if key not in OWN_KEYS}
         kinds = {(_part_of(text), text["answer"]) for _, text in parts}
         if len(kinds) == 1:
@@ -133,39 +136,27 @@ def _joined(
     return as_doc({"words": words, "marks": marks}, vocab, names)
 
 
-def _documents(
-    store: Store,
+def documents(
+    db: sqlite3.Connection,
 ) -> Iterator[Tuple[str, Dict[str, Any], List[Tuple[int, Dict[str, Any]]]]]:
-    """What came in: its text, its other keys, and its parts, with the place of the
-    first character of each."""
+    """What came in: its text, its other keys, and its parts ("words", "is_test",
+    "answer" and its "marks"), with the place of the first character of each."""
     query = (
         "SELECT documents.*, start, words, is_test, answer, spans FROM documents JOIN "
         "parts ON documents.id = document_id JOIN texts ON texts.id = parts.text_id "
         "LEFT JOIN answers ON answers.text_id = texts.id ORDER BY documents.id, start"
     )
-    last, whole, keys = None, "", "{}"
-    parts: List[Tuple[int, Dict[str, Any]]] = []
-    with reading(store.path) as db:
-        for row in db.execute(query):
-            if row["id"] != last and parts:
-                yield whole, json.loads(keys), parts
-                parts = []
-            last, whole, keys = row["id"], row["text"], row["keys"]
-            answer = row["answer"] or OPEN
-            text = {
-                "words": json.loads(row["words"]),
-                "marks": json.loads(row["spans"] or "null") if answer != OPEN else None,
-                "is_test": bool(row["is_test"]),
-                "answer": answer,
-            }
-            parts.append((row["start"], text))
-    if parts:
-        yield whole, json.loads(keys), parts
+    for _, group in groupby(db.execute(query), lambda row: row["id"]):
+        rows = list(group)
+        parts = [(row["start"], _part(row)) for row in rows]
+        yield rows[0]["text"], json.loads(rows[0]["keys"]), parts
 
 
-def make_pipeline(lang: str, backbone: Optional[str] = None) -> Language:
-    """An empty pipeline, with an `entlm_ner` if a backbone is named."""
-    nlp = spacy.blank(lang)
-    if backbone is not None:
-        nlp.add_pipe("entlm_ner", config={"model": {"name": backbone}})
-    return nlp
+def _part(row: sqlite3.Row) -> Dict[str, Any]:
+    answer = row["answer"] or OPEN
+    return {
+        "words": json.loads(row["words"]),
+        "marks": None if answer == OPEN else json.loads(row["spans"]),
+        "is_test": bool(row["is_test"]),
+        "answer": answer,
+    }

@@ -6,18 +6,21 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 from datetime import date
+from itertools import islice
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Optional, Sequence
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence
 
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.util import minibatch
+from spacy.vocab import Vocab
 
 from ..active import rank
 from ..backbones.names import ENTLM_BASE
 from ..corpus.docs import unannotated
+from ..evaluation.crossval.folds import Training
 from ..evaluation.scoring import score_entities
 from ..files.errors import DataError
 from ..files.file import write_file
@@ -27,9 +30,11 @@ from ..label_words.names import read_names
 from ..label_words.words import LabelWordError
 from ..pipeline.confidence import confidence
 from ..pipeline.lexicon import add_lexicon
+from ..pipeline.loading import ENTLM_NER, blank_pipeline
 from ..training.fit import few_shot_settings
 from ..training.recipe import train
-from .docs import as_doc, make_pipeline
+from .changes import ACCEPT
+from .docs import as_doc
 from .measure import (
     CROSSVAL,
     MIN_ENTITIES,
@@ -39,8 +44,7 @@ from .measure import (
     what_is_missing,
 )
 from .names import Names
-from .runs import AFTER, FILE, LOOK, MODEL, REPORT, TRAIN, WHEEL, WHEELS, Proposal, Runs
-from .store import ACCEPT, Store
+from .runs import AFTER, LOOK, MODEL, REPORT, TRAIN, WHEEL, WHEELS, Proposal, Runs
 
 # Texts that are put in order after a training or a look, and those that they are chosen
 # from; of a look fewer, which is to be over soon.
@@ -63,13 +67,18 @@ class Job:
 
     def __init__(self, folder: Path, number: int) -> None:
         self.folder, self.number = folder, number
-        self.store, self.runs = Store(folder / FILE), Runs(folder)
+        self.runs = Runs(folder)
+        self.store = self.runs.store
         self.lang = self.store.setting("lang", "en")
         self.backbone = self.store.setting("backbone", ENTLM_BASE)
         self.classes = self.store.classes()
         self.names = {row["id"]: row["name"] for row in self.classes}
         self.numbers = {name: number for number, name in self.names.items()}
         self.started, self._noted = time.monotonic(), 0.0
+
+    def docs(self, texts: Iterable[Dict[str, Any]], vocab: Vocab) -> List[Doc]:
+        """Texts of the store as Docs, with their marks."""
+        return [as_doc(text, vocab, self.names) for text in texts]
 
     def run(self, kind: str) -> None:
         """Do what is to be done."""
@@ -83,11 +92,7 @@ class Job:
 
     def look(self) -> None:
         """Propose what a pipeline finds that knows the names of the classes."""
-        texts = []
-        for text in self.store.each_unanswered():
-            texts.append(text)
-            if len(texts) == N_FIRST:
-                break
+        texts = list(islice(self.store.unanswered(), N_FIRST))
         try:
             nlp = self.pipeline([])
         except LabelWordError:  # no name says anything: there is nothing to find
@@ -96,11 +101,11 @@ class Job:
             return
         self.note_least(nlp)
         with _lowest(nlp):
-            docs = list(nlp.pipe(as_doc(x, nlp.vocab, self.names) for x in texts))
+            docs = list(nlp.pipe(self.docs(texts, nlp.vocab)))
         # Those in which something is found first, so that there is something to see.
         found = sorted(zip(texts, docs), key=lambda pair: not pair[1].ents)
         self.runs.propose(
-            [self.proposal(x["id"], i, doc, {}) for i, (x, doc) in enumerate(found)]
+            [self.proposal(x["id"], doc, i) for i, (x, doc) in enumerate(found)]
         )
         self.runs.check(self.number)
         self.progress(0.1)
@@ -115,16 +120,21 @@ class Job:
         if not any(x["marks"] for x in gold):
             raise ValueError("Nothing is marked yet: mark and accept some texts first")
         nlp = self.pipeline(gold)
-        docs = [as_doc(x, nlp.vocab, self.names) for x in gold]
+        docs = self.docs(gold, nlp.vocab)
         self.runs.note(self.number, n_examples=len(docs))
         self.fit(nlp, docs, 0.0, TRAINING_SHARE)
-        found = list(nlp.pipe(as_doc(x, nlp.vocab, {}) for x in _bare(texts)))
+        found = list(nlp.pipe(map(unannotated, self.docs(texts, nlp.vocab))))
         with write_folder(self.folder / MODEL) as writing:
             nlp.to_disk(writing)
-        self.keep_for_wheel(docs, texts, found)
+        with write_file(self.folder / EXAMPLES) as temporary:
+            DocBin(docs=docs).to_disk(temporary)
         (self.folder / REPORT).unlink(missing_ok=True)  # it is of another model
-        scores = {**self.measure(texts, found), "version": version}
-        scores.update(self.without_examples(nlp, docs))
+        tests = [x for x in texts if x["is_test"]]
+        found_in_tests = [doc for x, doc in zip(texts, found) if x["is_test"]]
+        right = self.docs(tests, nlp.vocab)
+        self.keep_figures(right, found_in_tests)
+        scores = measure_test(tests, right, found_in_tests, self.numbers)
+        scores.update(self.without_examples(nlp, docs), version=version)
         self.runs.note(self.number, scores=scores)
         self.note_least(nlp)
         checked = [self.checked(x, doc) for x, doc in zip(texts, found)]
@@ -133,7 +143,7 @@ class Job:
     def fit(self, nlp: Language, docs: Sequence[Doc], begin: float, end: float) -> None:
         """Train a pipeline. begin, end (float): The shares of the run that are done
         before and after it."""
-        settings = few_shot_settings(len(docs), nlp.get_pipe("entlm_ner"))
+        settings = few_shot_settings(len(docs), nlp.get_pipe(ENTLM_NER))
 
         def tell(epoch: int, losses: Dict[str, float]) -> None:
             self.runs.check(self.number)
@@ -156,62 +166,45 @@ class Job:
             for x in self.store.answered()
             if x["answer"] == ACCEPT and x["version"] <= scores.get("version", 0)
         ]
-        gold = [as_doc(x, nlp.vocab, self.names) for x in texts]
+        gold = self.docs(texts, nlp.vocab)
         if missing := what_is_missing(gold):
             self.runs.note(trained["id"], scores={**scores, "missing": missing})
             return
         del nlp  # its memory is for the others
 
-        def find(fold: int, train: Sequence[int], test: Sequence[int]) -> List[Doc]:
-            own = self.pipeline([texts[i] for i in train])
-            docs = [as_doc(texts[i], own.vocab, self.names) for i in train]
-            begin = 0.4 + 0.15 * fold
-            self.fit(own, docs, begin, begin + 0.15)
-            rest = _bare([texts[i] for i in test])
-            return list(own.pipe(as_doc(x, own.vocab, {}) for x in rest))
+        def find(training: Training) -> List[Doc]:
+            known = [texts[i] for i in training.train]
+            own = self.pipeline(known)
+            begin = 0.4 + 0.15 * training.fold
+            self.fit(own, self.docs(known, own.vocab), begin, begin + 0.15)
+            rest = self.docs([texts[i] for i in training.test], own.vocab)
+            return list(own.pipe(map(unannotated, rest)))
 
         measured, page, found = cross_validate(texts, gold, self.numbers, find)
         with write_file(self.folder / REPORT) as temporary:
             temporary.write_text(page, encoding="utf8")
-        self.keep_figures(texts, found, how=CROSSVAL)
+        self.keep_figures(gold, found, how=CROSSVAL)
         self.runs.note(trained["id"], scores={**scores, **measured})
 
-    def keep_for_wheel(
-        self, docs: List[Doc], texts: List[Dict[str, Any]], found: List[Doc]
-    ) -> None:
-        """Keep what a wheel says of its pipeline: the examples and, of a test part that
-        is large enough, the figures.
+    def keep_figures(self, gold: List[Doc], found: List[Doc], **more: Any) -> None:
+        """Keep figures as of `evaluate`, which a wheel tells, if there are entities
+        enough.
 
-        docs (List[Doc]): The examples. texts, found (List): Accepted texts, and what
-            was found in them.
-        """
-        with write_file(self.folder / EXAMPLES) as temporary:
-            DocBin(docs=docs).to_disk(temporary)
-        pairs = [(x, doc) for x, doc in zip(texts, found) if x["is_test"]]
-        self.keep_figures([x for x, _ in pairs], [doc for _, doc in pairs])
-
-    def keep_figures(
-        self, texts: List[Dict[str, Any]], found: List[Doc], **more: Any
-    ) -> None:
-        """Keep figures as of `evaluate`, if there are entities enough.
-
-        texts, found (List): Accepted texts, and what was found in them.
+        gold, found (List[Doc]): Accepted texts, and what was found in them.
         more: What the figures say besides.
         """
-        pairs = zip(texts, found)
-        examples = [Example(doc, as_doc(x, doc.vocab, self.names)) for x, doc in pairs]
-        figures = score_entities(examples)
+        figures = score_entities(map(Example, found, gold))
         path = self.folder / FIGURES
         if figures["n_entities"] < MIN_ENTITIES:
             path.unlink(missing_ok=True)
             return
-        figures.update(sentences=len(texts), date=date.today().isoformat(), **more)
+        figures.update(sentences=len(gold), date=date.today().isoformat(), **more)
         with write_file(path) as temporary:
             temporary.write_bytes(dump_json(figures))
 
     def wheel(self) -> None:
         """Build a wheel of the trained pipeline, called as the workbench's folder."""
-        if not (self.folder / MODEL / "config.cfg").is_file():
+        if not self.runs.is_trained:
             raise ValueError("There is no trained model yet: train first")
         line = [sys.executable, "-m", "spacy", "entlm", "package"]
         line += [str(self.folder / MODEL), str(self.folder / WHEELS), "--overwrite"]
@@ -226,12 +219,12 @@ class Job:
 
     def pipeline(self, gold: List[Dict[str, Any]]) -> Language:
         """A pipeline with the classes that are marked, or whose names say something."""
-        nlp = make_pipeline(self.lang, self.backbone)
+        nlp = blank_pipeline(self.lang)
+        pipe: Any = nlp.add_pipe(ENTLM_NER, config={"model": {"name": self.backbone}})
         if listed := Names(self.store).by_class():
             with suppress(DataError):  # nothing but stop words
                 add_lexicon(nlp, listed)
-        pipe: Any = nlp.get_pipe("entlm_ner")
-        docs = [as_doc(text, nlp.vocab, self.names) for text in gold]
+        docs = self.docs(gold, nlp.vocab)
         examples = [Example(unannotated(doc), doc) for doc in docs]
         examples = examples or [Example(nlp.make_doc("."), nlp.make_doc("."))]
         labels = {x["name"]: [x["words"]] if x["words"] else [] for x in self.classes}
@@ -259,16 +252,16 @@ class Job:
         max_texts: int = MAX_TEXTS,
     ) -> None:
         """Put texts in order, and propose what the pipeline finds in them."""
-        texts = self.store.unanswered()
-        docs = [as_doc(text, nlp.vocab, self.names) for text in texts]
+        texts = list(self.store.unanswered())
+        docs = self.docs(texts, nlp.vocab)
         order = rank(nlp, docs, n=N_RANKED, annotated=gold, max_texts=max_texts)
         chosen = [unannotated(docs[one.index]) for one in order]
         with _lowest(nlp):
             proposals = [
                 self.proposal(
                     texts[one.index]["id"],
-                    turn,
                     doc,
+                    turn,
                     {**one.reasons, "rarest": one.rarest},
                 )
                 for turn, (one, doc) in enumerate(zip(order, nlp.pipe(chosen)))
@@ -280,16 +273,14 @@ class Job:
         """Propose what a pipeline finds in the texts that it has not read yet.
         begin, end (float): As for `fit`."""
         known = self.runs.proposed()
-        rest = (x for x in self.store.each_unanswered() if x["id"] not in known)
+        rest = (x for x in self.store.unanswered() if x["id"] not in known)
         n = min(MAX_FOUND, max(1, self.store.counts()["texts"] - len(known)))
         done = 0
         with _lowest(nlp):
             for texts in minibatch(rest, BATCH):
                 self.runs.check(self.number)
-                docs = nlp.pipe(as_doc(x, nlp.vocab, self.names) for x in texts)
-                found = [
-                    self.proposal(x["id"], None, doc, {}) for x, doc in zip(texts, docs)
-                ]
+                docs = nlp.pipe(self.docs(texts, nlp.vocab))
+                found = [self.proposal(x["id"], doc) for x, doc in zip(texts, docs)]
                 self.runs.propose(found, replace=False)
                 done += len(texts)
                 self.progress(begin + (end - begin) * min(1.0, done / n))
@@ -298,12 +289,16 @@ class Job:
 
     def checked(self, text: Dict[str, Any], doc: Doc) -> Proposal:
         """What was found in a text that has an answer, and whether it differs."""
-        found = self.proposal(text["id"], None, doc, {})
+        found = self.proposal(text["id"], doc)
         differs = differ(as_doc(text, doc.vocab, self.names), doc)
         return found._replace(doubted=text["version"] if differs else None)
 
     def proposal(
-        self, number: int, turn: Optional[int], doc: Doc, reasons: Dict[str, Any]
+        self,
+        number: int,
+        doc: Doc,
+        turn: Optional[int] = None,
+        reasons: Optional[Dict[str, Any]] = None,
     ) -> Proposal:
         """What was found in a text."""
         spans: List[List[float]] = []
@@ -314,21 +309,14 @@ class Job:
             if class_ is not None:
                 sure = round(confidence(ent) or 0.0, 3)
                 spans.append([ent.start, ent.end, class_, sure])
-        return Proposal(number, turn, spans, reasons)
-
-    def measure(self, texts: List[Dict[str, Any]], found: List[Doc]) -> Dict[str, Any]:
-        """What is known from the test part: as `measure_test`."""
-        pairs = [(x, doc) for x, doc in zip(texts, found) if x["is_test"]]
-        gold = [as_doc(x, doc.vocab, self.names) for x, doc in pairs]
-        own = [x for x, _ in pairs]
-        return measure_test(own, gold, [doc for _, doc in pairs], self.numbers)
+        return Proposal(number, turn, spans, reasons or {})
 
     def without_examples(
         self, nlp: Language, docs: Sequence[Doc]
     ) -> Dict[str, List[int]]:
         """Classes that no example has: those that are found by their names all the same
         ("unseen"), and those that are not ("left_out")."""
-        pipe: Any = nlp.get_pipe("entlm_ner")
+        pipe: Any = nlp.get_pipe(ENTLM_NER)
         marked = {ent.label_ for doc in docs for ent in doc.ents}
         unseen = [n for x, n in self.numbers.items() if x in pipe.labels]
         return {
@@ -338,7 +326,7 @@ class Job:
 
     def note_least(self, nlp: Language) -> None:
         """Note the least confidence that suits a pipeline, for the page."""
-        pipe: Any = nlp.get_pipe("entlm_ner")
+        pipe: Any = nlp.get_pipe(ENTLM_NER)
         self.store.set_setting("suits", str(pipe.threshold))
 
     def progress(self, done: float) -> None:
@@ -354,14 +342,10 @@ class Job:
 @contextmanager
 def _lowest(nlp: Language) -> Iterator[None]:
     """Let a pipeline find what it is hardly sure of, too."""
-    pipe: Any = nlp.get_pipe("entlm_ner")
+    pipe: Any = nlp.get_pipe(ENTLM_NER)
     before = pipe.cfg["threshold"]  # None: what suits it
     pipe.threshold = LOWEST
     try:
         yield
     finally:
         pipe.threshold = before
-
-
-def _bare(texts: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
-    return [{"words": text["words"]} for text in texts]

@@ -6,6 +6,7 @@ import sqlite3
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from .changes import ACCEPT, IGNORE, OPEN, REJECT, change_state, new_batch
+from .classes import known_class
 from .database import connect, reading
 from .mentions import Words, joined, occurrences
 from .store import Store
@@ -63,7 +64,7 @@ class Listing:
         least (float): What is found with less is not shown. page (int): From 0.
         RETURNS (Dict): "total", "kinds" (how many texts of each kind match the rest),
             "size" (of a page) and "rows": "id", "text", "answer", "is_test",
-            "differs", "marks" (words, class, confidence) and "sure".
+            "is_begun", "differs" and "marks" (words, class, confidence).
         RAISES (ValueError): If there is no such kind or order.
         """
         if kind not in KINDS or order not in (COMING, UNSURE, LATEST):
@@ -143,12 +144,12 @@ class Listing:
         words (str): The text of the words.
         RETURNS (Dict): "total" and "rows", of at most 100 places: "text", "before",
             "words", "after", "class" (its number, None where they are not marked),
-            "is_found" (whether a model found it), "answer". Texts that a person has
-            marked come first.
+            "is_longer" (whether the mark is longer), "is_found" (whether a model found
+            it). Texts that a person has marked come first.
         """
         with reading(self.path) as db:
             query = (
-                f"SELECT texts.id, words, is_test, answer, answers.spans AS marks, "
+                "SELECT texts.id, words, is_test, answers.spans AS marks, "
                 f"proposals.spans AS proposed FROM {_TEXTS} WHERE instr(text, ?) ORDER "
                 "BY coalesce(answers.spans, 'null') = 'null', texts.id"
             )
@@ -171,9 +172,8 @@ class Listing:
         RAISES (ValueError): If there is no such class.
         """
         with connect(self.path) as db:
-            query = "SELECT 1 FROM classes WHERE id = ?"
-            if class_ is not None and not db.execute(query, (class_,)).fetchone():
-                raise ValueError(f"There is no class {class_}")
+            if class_ is not None:
+                known_class(db, class_)
             batch, changed = new_batch(db), 0
             for number in texts:
                 query = (
@@ -233,7 +233,6 @@ def _row(db: sqlite3.Connection, row: sqlite3.Row, least: float) -> Dict[str, An
     )
     marks = db.execute(query, (row["id"], not is_marked, least)).fetchall()
     shown = [] if is_hidden and not is_marked else [tuple(mark) for mark in marks]
-    sure = [mark[2] for mark in shown if mark[2] is not None]
     return {
         "id": row["id"],
         "text": row["text"][:MAX_CHARS],
@@ -242,7 +241,6 @@ def _row(db: sqlite3.Connection, row: sqlite3.Row, least: float) -> Dict[str, An
         "is_begun": answer == OPEN and is_marked,
         "differs": bool(row["differs"]),
         "marks": shown,
-        "sure": min(sure) if sure else None,
     }
 
 
@@ -257,41 +255,20 @@ def _others(db: sqlite3.Connection, words: str, class_: int) -> Dict[str, int]:
 
 def _plain(db: sqlite3.Connection, strings: Sequence[str]) -> Dict[str, int]:
     """How often strings stand as whole words, without a mark, in accepted texts."""
-    if not strings:
-        return {}
-    by_length = sorted(strings, key=len, reverse=True)
-    pattern = re.compile("|".join(map(re.escape, by_length)))
     counts: Dict[str, int] = {}
     query = (
         "SELECT text, words, spans FROM answers CROSS JOIN texts ON id = text_id WHERE "
         "answer = 'accept' AND spans != 'null'"
     )
     for row in db.execute(query):
-        if not (seen := set(pattern.findall(row["text"]))):
+        if not (seen := [string for string in strings if string in row["text"]]):
             continue
         own, spans = json.loads(row["words"]), json.loads(row["spans"])
         for string in seen:
-            for start, end in occurrences(own, _split(own, string)):
+            for start, end in occurrences(own, string):
                 if not any(a < end and start < b for a, b, _ in spans):
                     counts[string] = counts.get(string, 0) + 1
     return counts
-
-
-def _split(words: Words, string: str) -> List[str]:
-    """A string in the words that it has in a text, if it stands there."""
-    text, place = joined(words), 0
-    starts, ends = {}, {}
-    for i, (word, blank) in enumerate(words):
-        starts[place] = i
-        ends[place + len(word)] = i + 1
-        place += len(word) + bool(blank)
-    found = text.find(string)
-    while found >= 0:
-        start, end = starts.get(found), ends.get(found + len(string))
-        if start is not None and end is not None:
-            return [word for word, _ in words[start:end]]
-        found = text.find(string, found + 1)
-    return []
 
 
 def _places(row: sqlite3.Row, string: str) -> List[Dict[str, Any]]:
@@ -299,11 +276,10 @@ def _places(row: sqlite3.Row, string: str) -> List[Dict[str, Any]]:
     words = json.loads(row["words"])
     marks = json.loads(row["marks"] or "null")
     is_found = marks is None
-    answer = row["answer"] or OPEN
     if is_found:
         marks = [] if row["is_test"] else json.loads(row["proposed"] or "[]")
     places = []
-    for start, end in occurrences(words, _split(words, string)):
+    for start, end in occurrences(words, string):
         after = _near([("", words[end - 1][1]), *words[end:]], from_end=False)
         own = next((m for m in marks if m[0] < end and start < m[1]), None)
         places.append(
@@ -315,7 +291,6 @@ def _places(row: sqlite3.Row, string: str) -> List[Dict[str, Any]]:
                 "class": own and own[2],
                 "is_longer": own is not None and (own[0], own[1]) != (start, end),
                 "is_found": is_found,
-                "answer": answer,
             }
         )
     return places
@@ -326,7 +301,7 @@ def _mended(
 ) -> List[List[int]]:
     """The marks of a text, with a string marked as a class, or not."""
     kept = list(spans)
-    for start, end in occurrences(words, _split(words, string)):
+    for start, end in occurrences(words, string):
         over = [span for span in kept if span[0] < end and start < span[1]]
         if any((span[0], span[1]) != (start, end) for span in over):
             continue

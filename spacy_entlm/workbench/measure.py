@@ -1,21 +1,15 @@
 """How good a pipeline is: figures with intervals, and where it was wrong."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
-import numpy
 from spacy.tokens import Doc
 
-from ..evaluation.crossval.folds import (
-    N_PARTS,
-    Training,
-    entity_matrix,
-    make_folds,
-)
+from ..evaluation.crossval.folds import N_PARTS, Training, entity_matrix, plan_trainings
 from ..evaluation.crossval.report import render
-from ..evaluation.crossval.result import Outcome, summarise
-from ..evaluation.crossval.scores import Interval, count_sentence, f1_interval
-from ..evaluation.scoring import LabelledSpan, entity_spans, judged_entities
+from ..evaluation.crossval.result import Outcome, Result, summarise
+from ..evaluation.scoring import entity_spans, judged_entities
 from ..files.counts import count_of
 
 # Entities of the test part from which on it is measured on that, and those of the
@@ -47,7 +41,10 @@ def measure_test(
     """
     n = n_entities(gold)
     known = {"n_test": len(texts), "n_entities": n}
-    scores = figures(texts, gold, found, numbers)
+    if not n + n_entities(found):
+        return {**known, "mistakes": []}
+    whole = Training(0, 0, N_PARTS, 0, (), tuple(range(len(gold))))
+    scores = _figures(texts, summarise(gold, {whole: _outcome(found)}), numbers)
     if n < MIN_ENTITIES:
         return {**known, "mistakes": scores["mistakes"]}
     return {**known, "how": TEST, **scores}
@@ -69,87 +66,52 @@ def cross_validate(
     texts: Texts,
     gold: Sequence[Doc],
     numbers: Dict[str, int],
-    find: Callable[[int, Sequence[int], Sequence[int]], List[Doc]],
+    find: Callable[[Training], List[Doc]],
 ) -> Tuple[Dict[str, Any], str, List[Doc]]:
     """Figures from texts that are left out in turn.
 
-    find (Callable): Trains on some of the texts and gives what it finds in others; it
-        gets the number of the fold, and the places of both.
+    find (Callable): Trains on some of the texts and gives what it finds in others.
     RETURNS: "how", "n_texts", "f1", "classes", "mistakes"; the page of `crossval`; and
         what was found in each text when it was left out.
     """
-    folds = make_folds(entity_matrix(gold), N_FOLDS, seed=0)
     found: List[Any] = [None] * len(gold)
     outcomes: Dict[Training, Outcome] = {}
-    for fold, places in enumerate(folds):
-        left_out = set(places)
-        rest = [i for i in range(len(gold)) if i not in left_out]
-        docs = find(fold, rest, places)
-        for i, doc in zip(places, docs):
+    for training in plan_trainings(
+        entity_matrix(gold), n_folds=N_FOLDS, n_repeats=1, seed=0, curve=False
+    ):
+        docs = find(training)
+        for i, doc in zip(training.test, docs):
             found[i] = doc
-        training = Training(0, fold, N_PARTS, 0, tuple(rest), tuple(places))
-        outcomes[training] = Outcome([entity_spans(doc) for doc in docs], {})
-    scores = figures(texts, gold, found, numbers)
+        outcomes[training] = _outcome(docs)
+    result = summarise(gold, outcomes)
     settings = {"texts": len(gold), "folds": N_FOLDS}
-    page = render(summarise(gold, outcomes), settings, Path("page.html"))
+    page = render(result, settings, Path("page.html"))
+    scores = _figures(texts, result, numbers)
     return {"how": CROSSVAL, "n_texts": len(gold), **scores}, page, found
 
 
-def figures(
-    texts: Texts, gold: Sequence[Doc], found: Sequence[Doc], numbers: Dict[str, int]
-) -> Dict[str, Any]:
+def _outcome(docs: Sequence[Doc]) -> Outcome:
+    return Outcome([entity_spans(doc) for doc in docs], {})
+
+
+def _figures(texts: Texts, result: Result, numbers: Dict[str, int]) -> Dict[str, Any]:
     """F1 in all ("f1") and by number of the class ("classes"), with intervals, and
     "mistakes": texts with what is marked and what was found."""
-    labels = list(numbers)
-    rows, mistakes = [], []
-    for text, right_doc, our_doc in zip(texts, gold, found):
-        right = judged_entities(right_doc, entity_spans(right_doc), merged=True)
-        ours = judged_entities(right_doc, entity_spans(our_doc), merged=True)
-        rows.append(count_sentence(right, ours, labels))
-        if set(right) != set(ours):
-            mistakes.append(
-                {
-                    "text": text["id"],
-                    "marked": _pieces(right_doc, right, ours, "missed"),
-                    "found": _pieces(right_doc, ours, right, "wrong"),
-                }
-            )
-    scores: Dict[str, Any] = {"mistakes": mistakes[:N_MISTAKES]}
-    if rows:
-        counts = numpy.array(rows)[:, :, None]
-        scores["f1"] = _interval(f1_interval(counts.sum(axis=1)))
-        scores["classes"] = {
-            numbers[label]: _interval(f1_interval(counts[:, i]))
-            for i, label in enumerate(labels)
-            if counts[:, i].any()
-        }
-    return scores
-
-
-def _pieces(
-    doc: Doc,
-    spans: Sequence[LabelledSpan],
-    others: Sequence[LabelledSpan],
-    otherwise: str,
-) -> List[List[str]]:
-    """A text in parts: the words, the class, and whether it is "right" or otherwise."""
-    pieces, place, known = [], 0, set(others)
-    for start, end, label in sorted(spans):
-        pieces.append([doc[place:start].text_with_ws, "", ""])
-        kind = "right" if (start, end, label) in known else otherwise
-        pieces.append([doc[start:end].text, label, kind])
-        place = end
-        if doc[end - 1].whitespace_:
-            pieces.append([" ", "", ""])
-    pieces.append([doc[place:].text, "", ""])
-    return [piece for piece in pieces if piece[0]]
+    return {
+        "f1": asdict(result.io),
+        "classes": {
+            numbers[x.label]: asdict(x.f1)
+            for x in result.classes
+            if x.label in numbers  # it may have got another name in the meantime
+        },
+        "mistakes": [
+            {"text": texts[x.number - 1]["id"], "marked": x.gold, "found": x.found}
+            for x in result.wrong[:N_MISTAKES]
+        ],
+    }
 
 
 def differ(gold: Doc, found: Doc) -> bool:
     """Whether model and person disagree on a text."""
     right = judged_entities(gold, entity_spans(gold), merged=True)
     return right != judged_entities(gold, entity_spans(found), merged=True)
-
-
-def _interval(figure: Interval) -> Dict[str, Any]:
-    return {"value": figure.value, "low": figure.low, "high": figure.high}

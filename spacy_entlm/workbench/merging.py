@@ -31,9 +31,10 @@ from .changes import (
 )
 from .classes import class_number, new_class
 from .database import connect, reading
+from .mentions import word_ends
 from .names import Names, copy_names, merge_names
 from .runs import FILE
-from .sides import Answer, Text, all_documents, all_texts, in_words, word_ends
+from .sides import Answer, Text, all_documents, all_texts, in_words
 from .store import Store
 from .upgrade import open_database
 
@@ -167,7 +168,7 @@ class _Merging:
             if text.text in theirs:
                 self.counts["both"] += 1
                 self._merge_text(text, theirs[text.text])
-        add_texts(self.db, all_documents(self.beside, theirs), seed=0)
+        add_texts(self.db, all_documents(self.beside), seed=0)
         self._keep_all_in_documents()
         for text in theirs.values():
             if text.text not in ours:

@@ -12,20 +12,20 @@ FEW_EXAMPLES = 10
 WEAK_F1 = 70.0
 
 
-def progress(store: Store, runs: Runs, counts: Dict[str, Any]) -> Dict[str, Any]:
+def progress(runs: Runs, counts: Dict[str, Any]) -> Dict[str, Any]:
     """What the page says of the work.
 
-    store (Store), runs (Runs): Of the workbench. counts (Dict): `Store.counts`.
+    runs (Runs): Of the workbench. counts (Dict): `Store.counts`.
     RETURNS (Dict): "new", the texts to train on that were accepted since the last
         training; and "advice", a sentence.
     """
     trained = runs.trained()
     scores = (trained[-1]["scores"] if trained else None) or {}
-    n_new = store.n_new(scores.get("version", 0))
+    n_new = runs.store.n_new(scores.get("version", 0))
     latest = runs.latest()
     if latest and (latest["kind"], latest["state"]) == (TRAIN, RUNNING):
         return {"new": n_new, "advice": "Go on marking while it trains."}
-    return {"new": n_new, "advice": _advice(store, counts, trained, scores, n_new)}
+    return {"new": n_new, "advice": _advice(runs.store, counts, trained, scores, n_new)}
 
 
 def _advice(

@@ -22,15 +22,8 @@ from spacy.tokens import Doc
 from ..corpus.formats import EXTENSIONS, format_from_content
 from ..corpus.forms.brat import is_brat_folder
 from ..corpus.readers import read_docs
-from ..corpus.texts import (
-    TEXT_EXTENSIONS,
-    TEXT_KEYS,
-    cut_text,
-    numbered_texts,
-    text_of,
-)
+from ..corpus.texts import TEXT_EXTENSIONS, TEXT_KEYS, cut_text, text_entries
 from ..files.errors import DataError
-from ..files.json_lines import read_objects
 from ..files.text import find_part, read_lines, unpacked_extension
 from .adding import NewDocument, NewText
 from .mentions import joined
@@ -68,8 +61,7 @@ class Texts:
         if unit not in (None, *UNITS):
             raise ValueError(f"{unit!r} is no unit: choose {', '.join(UNITS)}")
         self.nlp, self.unit, self.tell = nlp, unit, tell
-        is_named = format not in (None, "auto") or columns or labels
-        self.is_annotated = bool(is_named)
+        self.is_annotated = bool(format not in (None, "auto") or columns or labels)
         self.how: Dict[str, Any] = {"format": format, "columns": columns}
         self.how["labels"] = labels
         self.n_long = self.n_parts = 0
@@ -174,12 +166,10 @@ def _is_plain(path: Path) -> bool:
 
 def _entries(path: Path) -> Iterator[Entry]:
     """The texts of a file, with the other keys of a JSON line."""
-    if unpacked_extension(path) != ".jsonl":
-        yield from ((text, {}) for _, text in numbered_texts(path))
-        return
-    for number, entry in read_objects(path, form='{"text": "..."}'):
-        text = text_of(entry, path, number)
-        yield text, {key: x for key, x in entry.items() if key not in TEXT_KEYS}
+    is_json = unpacked_extension(path) == ".jsonl"
+    for _, text, entry in text_entries(path):
+        keys = {key: x for key, x in entry.items() if key not in TEXT_KEYS}
+        yield text, keys if is_json else {}
 
 
 def _noted_keys(path: Path) -> Dict[str, List[Dict[str, Any]]]:

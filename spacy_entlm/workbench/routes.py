@@ -1,13 +1,13 @@
 """The calls of the page: what is read, written, and begun."""
 
 import secrets
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Dict, List, Literal, Optional, Sequence, Set, Tuple
 
 from fastapi import APIRouter, HTTPException, Response
 from pydantic import Field, StrictBool, StrictInt
 
 from ..corpus.docs import writer_of
-from ..corpus.forms.out import WRITERS, Writer
+from ..corpus.forms.out import WRITERS
 from ..serving.http import Body
 from .docs import PRODIGY, export
 from .listing import ALL, COMING, Listing
@@ -15,7 +15,6 @@ from .names import Names
 from .progress import progress
 from .runs import REPORT, RUNNING, TRAIN, WHEEL, WHEELS, Runs
 from .store import CHOSEN, Conflict, Store
-from .store import COMING as AS_THEY_COME
 
 DATA = "data"
 # The page of a cross-validation has its own style, and no script.
@@ -75,9 +74,9 @@ class Numbers(Body):
 
 
 class Order(Body):
-    """Of the texts."""
+    """Of the texts: as they were chosen, or as they come."""
 
-    order: str
+    order: Literal["chosen", "coming"]
 
 
 class Least(Body):
@@ -100,16 +99,17 @@ class Mend(Body):
     texts: List[StrictInt] = Field(max_length=MAX_TEXTS)
 
 
-def reading_routes(names: Names, runs: Runs) -> APIRouter:
+def reading_routes(runs: Runs) -> APIRouter:
     """What is read."""
-    router, store, listing = APIRouter(), names.store, Listing(names.store)
+    router, store = APIRouter(), runs.store
+    names, listing = Names(store), Listing(store)
 
     @router.get("/state")
     def state() -> Dict[str, Any]:
         """All but texts: classes, counts, the run, and the figures of all trainings."""
         runs.find_killed()
         runs.look_again()
-        return _state(store, runs)
+        return _state(runs)
 
     @router.get("/next")
     def next_text(other_than: int = 0) -> Optional[Dict[str, Any]]:
@@ -169,17 +169,13 @@ def reading_routes(names: Names, runs: Runs) -> APIRouter:
         """Where some words stand."""
         return listing.contexts(words[:MAX_WORDS])
 
-    @router.get("/history")
-    def history() -> List[Dict[str, Any]]:
-        """All changes."""
-        return store.history()
-
     return router
 
 
-def writing_routes(store: Store, runs: Runs) -> APIRouter:
+def writing_routes(runs: Runs) -> APIRouter:
     """What a person changes."""
-    router, listing = APIRouter(), Listing(store)
+    router, store = APIRouter(), runs.store
+    listing = Listing(store)
 
     @router.put("/texts/{number}")
     def answer(number: int, body: Answer) -> Dict[str, Any]:
@@ -217,9 +213,7 @@ def writing_routes(store: Store, runs: Runs) -> APIRouter:
 
     @router.put("/order")
     def set_order(body: Order) -> None:
-        """As they were chosen, or as they come."""
-        if body.order not in (CHOSEN, AS_THEY_COME):
-            raise ValueError(f"An order is {CHOSEN} or {AS_THEY_COME}")
+        """How texts come."""
         store.set_setting("order", body.order)
 
     @router.put("/least")
@@ -238,9 +232,9 @@ def writing_routes(store: Store, runs: Runs) -> APIRouter:
     return router
 
 
-def class_routes(store: Store, runs: Runs) -> APIRouter:
+def class_routes(runs: Runs) -> APIRouter:
     """What a person does with classes. What is found by their names is looked for."""
-    router = APIRouter()
+    router, store = APIRouter(), runs.store
 
     @router.post("/classes")
     def add(body: Name) -> Optional[int]:
@@ -293,31 +287,32 @@ def work_routes(runs: Runs) -> APIRouter:
     return router
 
 
-def report_routes(runs: Runs, tickets: Set[str]) -> APIRouter:
-    """A page that is opened in a window of its own, which cannot send the token.
-    tickets (Set[str]): Of pages that may be opened, once each."""
-    router = APIRouter()
+def report_routes(runs: Runs, checked: Sequence[Any]) -> APIRouter:
+    """A page that is opened in a window of its own, which cannot send the token: it
+    sends a ticket that was given for one time. checked (Sequence): What checks the
+    token."""
+    router, path = APIRouter(), runs.folder / REPORT
+    tickets: Set[str] = set()
 
-    @router.post("/report")
+    @router.post("/api/report", dependencies=checked)
     def give_ticket() -> str:
         """A ticket for the page of the cross-validation."""
-        if not (runs.folder / REPORT).is_file():
+        if not path.is_file():
             raise HTTPException(404, "There is no report: train first")
         ticket = secrets.token_urlsafe(24)
         tickets.add(ticket)
         return ticket
 
+    @router.get("/report/{ticket}")
+    def report(ticket: str) -> Response:
+        """The page."""
+        if ticket not in tickets or not path.is_file():
+            raise HTTPException(404, "Open this page from the workbench")
+        tickets.discard(ticket)
+        headers = {"Content-Security-Policy": REPORT_POLICY}
+        return Response(path.read_bytes(), media_type="text/html", headers=headers)
+
     return router
-
-
-def send_report(runs: Runs, tickets: Set[str], ticket: str) -> Response:
-    """The page, for a ticket that was given out."""
-    path = runs.folder / REPORT
-    if ticket not in tickets or not path.is_file():
-        raise HTTPException(404, "Open this page from the workbench")
-    tickets.discard(ticket)
-    headers = {"Content-Security-Policy": REPORT_POLICY}
-    return Response(path.read_bytes(), media_type="text/html", headers=headers)
 
 
 def _least(store: Store) -> float:
@@ -325,23 +320,21 @@ def _least(store: Store) -> float:
     return float(store.setting("least", "") or store.setting("suits", str(LEAST)))
 
 
-def _is_other(writer: Writer) -> bool:
-    """Sorts the form first that has all that a workbench knows."""
-    return writer.name != PRODIGY
-
-
-def _state(store: Store, runs: Runs) -> Dict[str, Any]:
-    run, counts = runs.latest(), store.counts()
+def _state(runs: Runs) -> Dict[str, Any]:
+    store, run = runs.store, runs.latest()
+    counts = store.counts()
     doubtful, trained = store.doubtful(), runs.trained()
     for before in trained[:-1]:  # nobody looks at those mistakes any more
         (before["scores"] or {}).pop("mistakes", None)
     wheels = runs.folder / WHEELS
+    # First the one that has all that a workbench knows.
+    forms = sorted(WRITERS, key=lambda writer: writer.name != PRODIGY)
     return {
         "classes": store.classes(),
         "counts": counts,
-        "progress": progress(store, runs, counts),
+        "progress": progress(runs, counts),
         "order": store.setting("order", CHOSEN),
-        "forms": [[x.name, x.title] for x in sorted(WRITERS, key=_is_other)],
+        "forms": [[form.name, form.title] for form in forms],
         "least": _least(store),
         "run": run,
         "trained": trained,

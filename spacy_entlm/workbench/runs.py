@@ -5,16 +5,16 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set
 
 from filelock import FileLock, Timeout
 
 from .changes import now, value_of
-from .classes import all_classes
 from .database import connect, reading
 from .mentions import write_found
+from .store import Store
 
 # What a run does: a look with a pipeline that knows the names of the classes only; a
 # training; what comes after it, marks in all other texts and a figure; a wheel of the
@@ -59,6 +59,7 @@ class Runs:
     def __init__(self, folder: Path) -> None:
         """folder (Path): Of the workbench, with its file."""
         self.folder, self.path = folder, folder / FILE
+        self.store = Store(self.path)
         # One that works, and those that give way to it.
         self._processes: List[subprocess.Popen] = []
         # A run that is noted has its process for each who looks.
@@ -74,26 +75,36 @@ class Runs:
         way to it.
         RETURNS (Optional[int]): Its number; None if one is running."""
         with self._beginning:
-            return self._begin(kind)
+            self.find_killed()
+            number = self.note_begin(kind)
+            if number is None:
+                return None
+            module = "spacy_entlm.workbench.worker"
+            line = [sys.executable, "-m", module, str(self.folder), str(number)]
+            with (self.folder / LOG).open("ab") as log:
+                process = subprocess.Popen(
+                    line,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                )
+            self._processes.append(process)
+            return number
 
     def look(self) -> Optional[int]:
         """Begin a look, if there is no trained model and something is to be found that
         the last look did not know of: other classes, or more texts.
         RETURNS (Optional[int]): Its number; None if there is none to begin."""
         with self._beginning:
-            with reading(self.path) as db:
-                known = all_classes(db)
-                n = value_of(db, "SELECT count(*) FROM texts")
-                query = "SELECT value FROM settings WHERE key = ?"
-                before = value_of(db, query, _LOOKED)
-            state = json.dumps([n, *sorted((x["name"], x["words"]) for x in known)])
+            known = sorted((x["name"], x["words"]) for x in self.store.classes())
+            state = json.dumps([self.store.counts()["texts"], *known])
+            before = self.store.setting(_LOOKED, "")
             if self.is_trained or not known or state == before:
                 return None
             number = self.begin(LOOK)
             if number is not None:
-                with connect(self.path) as db:
-                    query = "INSERT OR REPLACE INTO settings VALUES (?, ?)"
-                    db.execute(query, (_LOOKED, state))
+                self.store.set_setting(_LOOKED, state)
             return number
 
     def look_again(self, states: Sequence[str] = (STOPPED,)) -> Optional[int]:
@@ -111,52 +122,33 @@ class Runs:
                 is_busy = value_of(db, query, RUNNING) is not None
             if last not in states or is_busy or self.is_trained:
                 return None
-            with connect(self.path) as db:
-                db.execute("DELETE FROM settings WHERE key = ?", (_LOOKED,))
+            self.store.set_setting(_LOOKED, "")
             return self.look()
 
-    def _begin(self, kind: str) -> Optional[int]:
-        self.find_killed()
+    def note_begin(self, kind: str) -> Optional[int]:
+        """Note a run that this process does, or one that it starts.
+        RETURNS (Optional[int]): Its number; None if one is running."""
         try:
             with connect(self.path) as db:
-                ways = ", ".join(f"'{each}'" for each in GIVE_WAY)
-                query = (
-                    "UPDATE runs SET state = ?, ended = ? WHERE state = ? AND kind IN"
-                )
-                db.execute(f"{query} ({ways})", (STOPPED, now(), RUNNING))
+                change = "UPDATE runs SET state = ?, ended = ? WHERE state = ?"
+                values = (STOPPED, now(), RUNNING, *GIVE_WAY)
+                db.execute(f"{change} AND kind IN (?, ?)", values)
                 query = "INSERT INTO runs (kind, state, started) VALUES (?, ?, ?)"
-                number = db.execute(query, (kind, RUNNING, now())).lastrowid
+                return db.execute(query, (kind, RUNNING, now())).lastrowid
         except sqlite3.IntegrityError:
             return None
-        module = "spacy_entlm.workbench.worker"
-        line = [sys.executable, "-m", module, str(self.folder), str(number)]
-        with (self.folder / LOG).open("ab") as log:
-            process = subprocess.Popen(
-                line,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        self._processes.append(process)
-        return number
 
     def find_killed(self) -> None:
         """Note of a run whose process is gone that it was killed."""
-        with self._beginning:
-            self._find_killed()
-
-    def _find_killed(self) -> None:
-        self._processes = [x for x in self._processes if x.poll() is None]
-        if self._processes:
-            return
-        try:
+        # A run holds the lock of the file as long as it lives.
+        with self._beginning, suppress(Timeout):
+            self._processes = [x for x in self._processes if x.poll() is None]
+            if self._processes:
+                return
             with FileLock(self.folder / _LOCK, timeout=0), connect(self.path) as db:
                 change = (KILLED, now(), "The process was killed", RUNNING)
                 query = "UPDATE runs SET state = ?, ended = ?, message = ?"
                 db.execute(f"{query} WHERE state = ?", change)
-        except Timeout:
-            pass  # it holds the lock as long as it lives
 
     def latest(self) -> Optional[Dict[str, Any]]:
         """The run that was started last."""
@@ -195,16 +187,6 @@ class Runs:
             self._end(number, FAILED, message)
             raise
         self._end(number, DONE, "")
-
-    def follow(self, kind: str) -> Optional[int]:
-        """Note a run that the same process does next.
-        RETURNS (Optional[int]): Its number; None if another one was begun."""
-        try:
-            with connect(self.path) as db:
-                query = "INSERT INTO runs (kind, state, started) VALUES (?, ?, ?)"
-                return db.execute(query, (kind, RUNNING, now())).lastrowid
-        except sqlite3.IntegrityError:
-            return None
 
     def note(self, number: int, **values: Any) -> None:
         """Note "done" (float, 0 to 1), "seconds_left", "message", "n_examples", or

@@ -6,25 +6,25 @@ neither read it nor set this header. Host and Origin are checked, since a name o
 another site may lead to 127.0.0.1, too.
 """
 
+import mimetypes
 import secrets
-from importlib.resources import files
-from typing import Any, Set
+from pathlib import Path
+from typing import Any
 
-from .names import Names
 from .runs import Runs
-from .store import Conflict, Store
+from .store import Conflict
 
 try:
     import uvicorn
     from fastapi import Depends, FastAPI, HTTPException, Request, Response
     from fastapi.responses import JSONResponse
+    from fastapi.staticfiles import StaticFiles
 
     from ..serving.http import HOST, body_size, listen, one_line, server_config
     from .routes import (
         class_routes,
         reading_routes,
         report_routes,
-        send_report,
         work_routes,
         writing_routes,
     )
@@ -39,16 +39,7 @@ TOKEN = "x-workbench-token"
 MAX_BODY = 1 << 16
 # Of the header Sec-Fetch-Site, where a browser sends it.
 SAME_SITE = ("none", "same-origin")
-SCRIPTS = (
-    *("page", "call", "mark", "keys", "words", "marks", "compare", "classes"),
-    *("texts", "entities", "side", "progress", "chart", "dom", "arrows"),
-)
-FILES = {
-    "": ("page.html", "text/html"),
-    "page.css": ("page.css", "text/css"),
-    "views.css": ("views.css", "text/css"),
-    **{f"{name}.js": (f"{name}.js", "text/javascript") for name in SCRIPTS},
-}
+PAGE = Path(__file__).parent / "page"
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src "
     "'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action "
@@ -67,8 +58,7 @@ def make_app(runs: Runs, port: int) -> FastAPI:
     runs (Runs): Of the workbench; what began with it is known to live.
     port (int): On which it is served: Host and Origin must name it.
     """
-    store = Store(runs.path)
-    token = store.token()
+    token = runs.store.token()
 
     def check_token(request: Request) -> None:
         given = request.headers.get(TOKEN, "")
@@ -78,22 +68,12 @@ def make_app(runs: Runs, port: int) -> FastAPI:
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.middleware("http")(_guard({f"{name}:{port}" for name in NAMES}))
     app.add_exception_handler(ValueError, _refuse)
-    for name in FILES:
-        app.get(f"/{name}")(_file(name))
-    tickets: Set[str] = set()
-
-    @app.get("/report/{ticket}")
-    def report(ticket: str) -> Response:
-        return send_report(runs, tickets, ticket)
-
-    for router in (
-        reading_routes(Names(store), runs),
-        class_routes(store, runs),
-        writing_routes(store, runs),
-        work_routes(runs),
-        report_routes(runs, tickets),
-    ):
-        app.include_router(router, prefix="/api", dependencies=[Depends(check_token)])
+    checked = [Depends(check_token)]
+    for routes in (reading_routes, class_routes, writing_routes, work_routes):
+        app.include_router(routes(runs), prefix="/api", dependencies=checked)
+    app.include_router(report_routes(runs, checked))
+    mimetypes.add_type("text/javascript", ".js")  # some machines say it is plain text
+    app.mount("/", StaticFiles(directory=PAGE, html=True))
     return app
 
 
@@ -102,9 +82,8 @@ def serve(runs: Runs, port: int) -> None:
     RAISES (DataError): If the port is taken."""
     listening = listen(port)
     port = listening.getsockname()[1]
-    token = Store(runs.path).token()
     print("Open this address in a browser; end with Ctrl-C:")
-    print(f"http://{HOST}:{port}/#{token}", flush=True)
+    print(f"http://{HOST}:{port}/#{runs.store.token()}", flush=True)
     make_server(runs, port).run(sockets=[listening])
 
 
@@ -140,13 +119,3 @@ def _guard(hosts: set[str]) -> Any:
 async def _refuse(request: Request, error: Exception) -> Response:
     code = 409 if isinstance(error, Conflict) else 422
     return JSONResponse({"detail": one_line(error)}, code)
-
-
-def _file(name: str) -> Any:
-    own, kind = FILES[name]
-    content = files("spacy_entlm.workbench").joinpath("page", own).read_bytes()
-
-    def send() -> Response:
-        return Response(content, media_type=kind)
-
-    return send

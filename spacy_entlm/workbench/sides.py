@@ -3,12 +3,13 @@ of two workbenches can be compared."""
 
 import json
 import sqlite3
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from .adding import NewDocument, NewText
 from .agreement import Place
 from .changes import ACCEPT, GIVEN, IGNORE, OPEN
-from .mentions import Words
+from .docs import documents
+from .mentions import Words, word_ends, words_at
 
 # First word, end, number of the class.
 Spans = Sequence[Tuple[int, int, int]]
@@ -43,11 +44,6 @@ class Text(NamedTuple):
     answer: Answer
     others: List[List[Place]]
 
-    @property
-    def as_new(self) -> NewText:
-        """As a text that is to be added, without marks."""
-        return NewText(self.words, is_test=self.is_test)
-
 
 def all_texts(db: sqlite3.Connection, names: Dict[int, str]) -> Dict[str, Text]:
     """The texts of a workbench, by what they say. names (Dict[int, str]): Of the
@@ -72,29 +68,11 @@ def all_texts(db: sqlite3.Connection, names: Dict[int, str]) -> Dict[str, Text]:
     return found
 
 
-def all_documents(
-    db: sqlite3.Connection, texts: Dict[str, Text]
-) -> Iterator[NewDocument]:
-    """What came into a workbench, as it would come into another one. texts: Those of
-    the same workbench."""
-    by_number = {text.id: text.as_new for text in texts.values()}
-    places: Dict[int, List[Tuple[int, NewText]]] = {}
-    query = "SELECT * FROM parts ORDER BY document_id, start"
-    for row in db.execute(query):
-        part = (row["start"], by_number[row["text_id"]])
-        places.setdefault(row["document_id"], []).append(part)
-    for row in db.execute("SELECT * FROM documents ORDER BY id"):
-        keys: Dict[str, Any] = json.loads(row["keys"])
-        yield NewDocument(row["text"], places.get(row["id"], []), keys)
-
-
-def word_ends(words: Words) -> List[Tuple[int, int]]:
-    """The first character and the end of each word."""
-    ends, place = [], 0
-    for word, blank in words:
-        ends.append((place, place + len(word)))
-        place += len(word) + bool(blank)
-    return ends
+def all_documents(db: sqlite3.Connection) -> Iterator[NewDocument]:
+    """What came into a workbench, as it would come into another one, without marks."""
+    for whole, keys, parts in documents(db):
+        new = [(start, NewText(x["words"], is_test=x["is_test"])) for start, x in parts]
+        yield NewDocument(whole, new, keys)
 
 
 def in_characters(
@@ -116,9 +94,7 @@ def in_words(
     numbers (Dict[str, int]): Of the classes.
     RETURNS (Optional[List[List[int]]]): None if one begins or ends within a word.
     """
-    ends = word_ends(words)
-    starts = {start: i for i, (start, _) in enumerate(ends)}
-    stops = {end: i + 1 for i, (_, end) in enumerate(ends)}
-    if any(a not in starts or b not in stops for a, b, _ in places):
+    starts, ends = words_at(words)
+    if any(a not in starts or b not in ends for a, b, _ in places):
         return None
-    return [[starts[a], stops[b], numbers[label]] for a, b, label in places]
+    return [[starts[a], ends[b], numbers[label]] for a, b, label in places]

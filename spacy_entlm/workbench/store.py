@@ -106,10 +106,6 @@ class Store:
             if color is not None:
                 classes.set_color(db, number, color)
 
-    def rename_class(self, number: int, name: str) -> None:
-        """Give a class another name: as `change_class`."""
-        self.change_class(number, name=name)
-
     def remove_class(self, number: int, into: Optional[int] = None) -> int:
         """Take a class away. into (Optional[int]): The class that its marks become;
         None: they go, too.
@@ -185,14 +181,6 @@ class Store:
         RETURNS: As `undo`."""
         with connect(self.path) as db:
             return undo.redo(db)
-
-    def history(self) -> List[Dict[str, Any]]:
-        """All changes, the first first."""
-        with reading(self.path) as db:
-            rows = [dict(row) for row in db.execute("SELECT * FROM changes")]
-        for row in rows:
-            row.update({key: json.loads(row[key]) for key in ("before", "after")})
-        return rows
 
     def next_text(self, *, other_than: int = 0) -> Optional[int]:
         """The number of the text to show: one whose marks are not answered yet; else
@@ -285,12 +273,9 @@ class Store:
             )
             return [row["text_id"] for row in db.execute(query)]
 
-    def unanswered(self) -> List[Dict[str, Any]]:
-        """Texts without an answer that are not of the test part, "id" and "words"."""
-        return list(self.each_unanswered())
-
-    def each_unanswered(self) -> Iterator[Dict[str, Any]]:
-        """Go through `unanswered`, of which few are in memory at a time."""
+    def unanswered(self) -> Iterator[Dict[str, Any]]:
+        """Go through texts without an answer that are not of the test part, of which
+        few are in memory at a time: "id" and "words"."""
         last = 0
         while True:
             with reading(self.path) as db:

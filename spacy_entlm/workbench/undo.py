@@ -20,6 +20,7 @@ from .changes import (
 )
 from .classes import put_class, remove_unused
 
+_OWN = ", ".join(f"'{kind}'" for kind in OWN)
 # The change up to which all came from other workbenches.
 _AFTER_MERGE = f"coalesce((SELECT max(id) FROM changes WHERE kind = '{MERGED}'), 0)"
 
@@ -29,9 +30,8 @@ def undo(db: sqlite3.Connection) -> Optional[Dict[str, Any]]:
     click. RETURNS: As `Store.undo`."""
     undone = "SELECT undoes FROM changes WHERE undoes IS NOT NULL AND kind = 'undo'"
     last = db.execute(
-        f"SELECT * FROM changes WHERE kind IN ({_marks(OWN)}) AND id NOT IN ({undone}) "
-        f"AND id > {_AFTER_MERGE} ORDER BY id DESC LIMIT 1",
-        OWN,
+        f"SELECT * FROM changes WHERE kind IN ({_OWN}) AND id NOT IN ({undone}) "
+        f"AND id > {_AFTER_MERGE} ORDER BY id DESC LIMIT 1"
     ).fetchone()
     return last and _turn_back(db, _batch_of(db, last), UNDO)
 
@@ -43,9 +43,8 @@ def redo(db: sqlite3.Connection) -> Optional[Dict[str, Any]]:
         "SELECT * FROM changes AS undone WHERE kind = 'undo' AND id > "
         f"{_AFTER_MERGE} AND NOT EXISTS (SELECT 1 "
         "FROM changes WHERE undoes = undone.id) AND NOT EXISTS (SELECT 1 FROM changes "
-        f"WHERE id > undone.id AND undoes IS NULL AND kind IN ({_marks(OWN)})) ORDER "
-        "BY id DESC LIMIT 1",
-        OWN,
+        f"WHERE id > undone.id AND undoes IS NULL AND kind IN ({_OWN})) ORDER BY id "
+        "DESC LIMIT 1"
     ).fetchone()
     return last and _turn_back(db, _batch_of(db, last), None)
 
@@ -64,9 +63,10 @@ def _turn_back(
     """Make everything as it was before some changes, by new changes of a kind; None:
     of the kind that was taken back."""
     batch = new_batch(db) if len(rows) > 1 else None
+    query = "SELECT kind FROM changes WHERE id = ?"
     kinds = []
     for row in rows:
-        own = row["kind"] if kind else _kind_of_undone(db, row)
+        own = row["kind"] if kind else value_of(db, query, row["undoes"])
         kinds.append(own)
         before, after = json.loads(row["before"]), json.loads(row["after"])
         number = note(
@@ -80,10 +80,6 @@ def _turn_back(
         )
         _set(db, own, row["target"], before, number)
     return {"kind": kinds[0], "target": rows[0]["target"], "n": len(rows)}
-
-
-def _kind_of_undone(db: sqlite3.Connection, row: sqlite3.Row) -> str:
-    return value_of(db, "SELECT kind FROM changes WHERE id = ?", row["undoes"])
 
 
 def _set(
@@ -104,7 +100,3 @@ def _set(
         # A name that is taken by now stays where it is.
         change = "UPDATE OR IGNORE classes SET name = ? WHERE id = ?"
         db.execute(change, (wanted, target))
-
-
-def _marks(values: Sequence[Any]) -> str:
-    return ", ".join("?" * len(values))

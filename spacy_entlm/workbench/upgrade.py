@@ -5,7 +5,8 @@ import sqlite3
 from pathlib import Path
 
 from .adding import add_document
-from .database import FIRST_FORM, FORM, connect, create_database, reading, run_all
+from .changes import value_of
+from .database import FIRST_FORM, FORM, connect, create_database, run_all
 from .mentions import write_found, write_mentions
 
 # What the second form has more. `documents`: what came in, of which a text may be a
@@ -58,12 +59,9 @@ def open_database(path: Path) -> None:
     the second has more.
     RAISES (DataError): If another file is in its place."""
     create_database(path)
-    query = "SELECT value FROM settings WHERE key = 'form'"
-    with reading(path) as db:
-        if db.execute(query).fetchone()[0] == FORM:
-            return
     with connect(path) as db:
-        if db.execute(query).fetchone()[0] == FIRST_FORM:  # still
+        form = value_of(db, "SELECT value FROM settings WHERE key = 'form'")
+        if form == FIRST_FORM:
             run_all(db, SECOND)
             _fill(db)
             db.execute("UPDATE settings SET value = ? WHERE key = 'form'", (FORM,))

@@ -18,17 +18,15 @@ def main(folder: Path, number: int) -> None:
     """Do a run that the server began, and what follows from it."""
     runs = Runs(folder)
     with runs.alive():
-        next_one: Optional[int] = number
-        while next_one is not None:
-            number, next_one = next_one, None
-            with runs.working(number) as kind:
+        current: Optional[int] = number
+        while current is not None:
+            with runs.working(current) as kind:
                 if kind is not None:
                     # Not before the lock, which tells that we live: it takes seconds.
                     from .job import Job
 
-                    Job(folder, number).run(kind)
-            if kind == TRAIN:
-                next_one = runs.follow(AFTER)
+                    Job(folder, current).run(kind)
+            current = runs.note_begin(AFTER) if kind == TRAIN else None
 
 
 if __name__ == "__main__":

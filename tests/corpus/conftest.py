@@ -26,12 +26,13 @@ def read(tmp_path, nlp):
 
 @pytest.fixture
 def error_of(read):
-    """Read bad content and return the message of the error."""
+    """Read bad content and return the message of the error, which names the file, or
+    the place that is given."""
 
-    def error_of(name, content, **kwargs):
+    def error_of(name, content, place=None, **kwargs):
         with pytest.raises(DataError) as caught:
             read(name, content, **kwargs)
-        assert name in str(caught.value)
+        assert (place or name) in str(caught.value)
         return str(caught.value)
 
     return error_of

@@ -18,9 +18,14 @@ def words(doc):
     return [token.text for token in doc]
 
 
-def columns(*tags, words=WORDS, gap="\t"):
+def table(*columns, gap="\t"):
+    """Lines of columns that are given one by one."""
+    return "".join(gap.join(row) + "\n" for row in zip(*columns))
+
+
+def columns(*tags, words=WORDS):
     """Lines of a word and its tag each."""
-    return "".join(f"{word}{gap}{tag}\n" for word, tag in zip(words, tags))
+    return table(words, tags)
 
 
 def jsonl(*entries):

@@ -4,17 +4,14 @@ from itertools import permutations
 
 import pytest
 
+from .sentence import FOUND, table
+
 WORDS = ["Mira", "Holt", "travels", "to", "Ulmstadt", "."]
 TAGS = ["B-PER", "I-PER", "O", "O", "B-LOC", "O"]
 BARE = ["PER", "PER", "O", "O", "LOC", "O"]
 LEMMAS = ["mira", "holt", "travel", "to", "ulmstadt", "."]
 POS = ["PROPN", "PROPN", "VERB", "ADP", "PROPN", "PUNCT"]
 TREEBANK = ["NNP", "NNP", "VBZ", "TO", "NNP", "."]
-FOUND = [("Mira Holt", "PER"), ("Ulmstadt", "LOC")]
-
-
-def table(*columns, gap="\t"):
-    return "\n".join(gap.join(row) for row in zip(*columns)) + "\n"
 
 
 def read_words(read, text, name="a.conll", **how):

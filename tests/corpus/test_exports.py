@@ -104,32 +104,27 @@ def test_answers_of_several_people_in_argilla_that_differ_are_told(read):
     assert not report.problems()
 
 
-def test_numbers_are_not_named_by_another_feature(read, tmp_path):
+def test_numbers_are_not_named_by_another_feature(error_of, tmp_path):
     feature = {"names": ["O", "B-X"], "_type": "ClassLabel"}
     features = {"ner_tags": {"feature": {"dtype": "int64"}}, "pos": feature}
     infos = {"default": {"features": features}}
     (tmp_path / "dataset_infos.json").write_text(json.dumps(infos))
-    message = _error(read, {"tokens": WORDS, "ner_tags": [1, 0, 1, 0, 0]})
+    entry = {"tokens": WORDS, "ner_tags": [1, 0, 1, 0, 0]}
+    message = error_of("a.jsonl", jsonl(entry), place="dataset_infos.json")
     assert "names no tags" in message
 
 
-def test_numbers_that_are_named_in_two_ways_are_asked_for(read, tmp_path):
+def test_numbers_that_are_named_in_two_ways_are_asked_for(read, error_of, tmp_path):
     def named(*names):
         return {"features": {"ner_tags": {"feature": {"names": ["O", *names]}}}}
 
     path = tmp_path / "dataset_infos.json"
     path.write_text(json.dumps({"a": named("B-PER"), "b": named("B-ACTOR")}))
     entry = {"tokens": ["Mira", "left"], "ner_tags": [1, 0]}
-    assert "--labels" in _error(read, entry)
+    assert "--labels" in error_of("a.jsonl", jsonl(entry))
     path.write_text(json.dumps({"a": named("B-PER"), "b": named("B-PER")}))
     (doc,), _ = read("a.jsonl", jsonl(entry))
     assert entities(doc) == [("Mira", "PER")]
-
-
-def _error(read, entry):
-    with pytest.raises(DataError) as caught:
-        read("a.jsonl", jsonl(entry))
-    return str(caught.value)
 
 
 def test_a_value_that_is_no_number_is_no_key_that_stands_twice(error_of):
@@ -144,7 +139,7 @@ def test_words_without_tags_are_told_as_such(error_of):
 
 
 def test_a_task_of_json_min_may_have_other_answers_and_no_mark(read):
-    own = {"annotator": 1, "annotation_id": 2, "lead_time": 1.0}
+    own = {"annotator": 1, "annotation_id": 2, "created_at": "2024-01-01"}
     choices = {"mood": [{"choices": ["calm"]}], **own}
     mark = {"start": 0, "end": 9, "text": "Mira Holt", "labels": ["PER"]}
     tasks = [

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from spacy_entlm.corpus.forms.all_forms import FORMS, JSON_KINDS
+from spacy_entlm.corpus.forms.out import WRITERS
 from spacy_entlm.corpus.readers import DataError, read_docs
 
 from .sentence import FOUND, TAGS, TEXT, WORDS, entities, jsonl, words
@@ -21,17 +22,17 @@ def examples():
 
 
 @pytest.mark.parametrize("form, extension", list(examples()))
-def test_the_example_of_a_form_is_told_and_read(read, tmp_path, form, extension):
+def test_the_example_of_a_form_is_told_and_read(read, nlp, tmp_path, form, extension):
     if form.name == "brat":
         (tmp_path / "a.txt").write_text("Ann flew.")
         (tmp_path / "a.ann").write_text(form.example)
-        docs, report = read_docs(tmp_path / f"a{extension}", _nlp())
+        docs, report = read_docs(tmp_path / f"a{extension}", nlp)
     else:
         tabbed = (form.name, extension) == ("csv", ".tsv")
         example = form.example.replace(",", "\t") if tabbed else form.example
         docs, report = read(f"a{extension}", example + "\n")
     assert report.entities.total() >= 1
-    again, _ = read_docs(tmp_path / f"a{extension}", _nlp(), format=form.name)
+    again, _ = read_docs(tmp_path / f"a{extension}", nlp, format=form.name)
     assert [entities(doc) for doc in again] == [entities(doc) for doc in docs]
 
 
@@ -49,12 +50,6 @@ def test_the_example_of_a_json_form_is_told_and_read(read, kind, is_list):
 def test_another_form_than_was_asked_for_is_an_error(error_of):
     message = error_of("a.jsonl", jsonl({"text": TEXT}), format="gliner")
     assert "not of the form gliner" in message
-
-
-def _nlp():
-    import spacy
-
-    return spacy.blank("en")
 
 
 # Hugging Face, TNER, GLiNER
@@ -330,10 +325,22 @@ def test_plain_text_with_small_tags_is_no_xml(error_of):
     assert "neither columns" in message
 
 
-def test_the_table_in_the_docs_is_that_of_the_code():
-    from spacy_entlm.corpus.forms.docs_table import markdown_tables
+def code(example):
+    """An example in a cell; its lines are divided by a return sign."""
+    shown = example.replace("\t", " ⇥ ").replace("\n", " ⏎ ").replace("|", "\\|")
+    return f"`{shown}`"
 
+
+FILES = [(x.name, x.title, " ".join(x.extensions), code(x.example)) for x in FORMS]
+FILES.append(("spacy", "spaCy's binary form", ".spacy", ""))
+OBJECTS = [(kind.name, kind.title, code(kind.example)) for kind in JSON_KINDS.values()]
+OUTPUTS = [
+    (writer.name, writer.title, " ".join(writer.extensions)) for writer in WRITERS
+]
+
+
+@pytest.mark.parametrize("rows", [FILES, OBJECTS, OUTPUTS])
+def test_the_tables_in_the_docs_are_those_of_the_code(rows):
     page = Path(__file__).parents[2] / "docs" / "data.md"
-    text = page.read_text(encoding="utf8")
-    for found in markdown_tables():
-        assert found in text
+    found = "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
+    assert f"| --- |\n{found}\n" in page.read_text(encoding="utf8")

@@ -113,21 +113,6 @@ def test_a_mark_on_a_field_that_is_not_told_is_an_error(error_of):
     assert "entry 1: " in message and "'t'" in message and "title" in message
 
 
-def test_json_min_is_read(read):
-    marks = [
-        {"start": 0, "end": 9, "text": "Mira Holt", "labels": ["PER"]},
-        {"start": 15, "end": 23, "text": "Ulmstadt", "labels": ["LOC"]},
-    ]
-    extra = {"id": 7, "annotator": 1, "annotation_id": 3, "lead_time": 1.5}
-    tasks = [
-        {"text": TEXT, "label": marks, **extra, "created_at": "2024-01-01"},
-        {"text": "It rained.", **extra},
-    ]
-    docs, report = read("a.json", json.dumps(tasks))
-    assert [entities(doc) for doc in docs] == [FOUND, []]
-    assert "JSON_MIN" in report.understood
-
-
 def test_json_min_tells_by_the_marks_which_field_is_annotated(read):
     mark = {"start": 0, "end": 9, "text": "Mira Holt", "labels": ["PER"]}
     tasks = [
@@ -227,11 +212,6 @@ def test_marks_with_an_object_are_read(read):
 )
 def test_a_broken_object_of_a_mark_is_an_error(error_of, mark):
     assert ", line 2: " in error_of("a.md", f"[Lima](LOC)\n{mark}\n")
-
-
-def test_classes_that_differ_in_case_only_are_told(read):
-    _, report = read("a.txt", "[Ann](PER) met [Bo](PER) and [Al](per)\n")
-    assert "Classes differ in case only: PER 2, per 1" in report.lines()
 
 
 # Marks that are not read

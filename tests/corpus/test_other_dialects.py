@@ -214,7 +214,8 @@ def test_what_comprehend_found_is_read_beside_its_texts(read, error_of, tmp_path
         {"Entities": [{**mark, "Text": "Mira Holt"}], "File": "docs.txt", "Line": 1},
         {"Entities": [], "File": "docs.txt", "Line": 0},
     ]
-    assert "docs.txt: no such file" in _error(read, "a.jsonl", jsonl(*lines))
+    message = error_of("a.jsonl", jsonl(*lines), place="docs.txt")
+    assert "docs.txt: no such file" in message
     (tmp_path / "docs.txt").write_text(f"It rained.\n{TEXT}\n")
     docs, _ = read("a.jsonl", jsonl(*lines))
     assert [entities(doc) for doc in docs] == [FOUND[:1], []]
@@ -223,12 +224,6 @@ def test_what_comprehend_found_is_read_beside_its_texts(read, error_of, tmp_path
     del lines[0]["File"], lines[1]["File"]
     assert "without the text" in error_of("a.jsonl", jsonl(*lines))
     assert "without the text" in error_of("a.json", json.dumps(lines[0]))
-
-
-def _error(read, name, content):
-    with pytest.raises(DataError) as caught:
-        read(name, content)
-    return str(caught.value)
 
 
 # Label Studio, brat, inline marks, XML

@@ -1,5 +1,4 @@
 import gzip
-import json
 import lzma
 from pathlib import Path
 
@@ -7,20 +6,10 @@ import pytest
 
 from spacy_entlm.corpus.readers import DataError, read_docs
 
+from .sentence import entities, jsonl, words
+
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="no shared data")
-
-
-def words(doc):
-    return [token.text for token in doc]
-
-
-def entities(doc):
-    return [(ent.text, ent.label_) for ent in doc.ents]
-
-
-def jsonl(*entries):
-    return "".join(json.dumps(entry) + "\n" for entry in entries)
 
 
 # Columns
@@ -184,11 +173,6 @@ def test_format_can_be_forced(read):
     assert entities(doc) == [("Lima", "LOC")]
     (doc,), _ = read("a.conll", "to [Lima](LOC)", format="inline")
     assert entities(doc) == [("Lima", "LOC")]
-
-
-def test_json_lines_in_a_txt_file_are_detected(read):
-    (doc,), _ = read("a.txt", jsonl({"text": "It rained."}))
-    assert len(doc) == 3
 
 
 def test_prose_in_a_txt_file_is_an_error(error_of):

@@ -1,24 +1,12 @@
 """JSON lines of words and tags, and of texts and spans."""
 
-import json
-
 import pytest
 import spacy
 from spacy.tokens import Doc, DocBin, Span
 
 from spacy_entlm.corpus.readers import DataError, read_docs
 
-
-def words(doc):
-    return [token.text for token in doc]
-
-
-def entities(doc):
-    return [(ent.text, ent.label_) for ent in doc.ents]
-
-
-def jsonl(*entries):
-    return "".join(json.dumps(entry) + "\n" for entry in entries)
+from .sentence import entities, jsonl, words
 
 
 def test_json_lines_of_words_and_tags_are_read(read):

@@ -1,5 +1,3 @@
-import json
-
 import pytest
 import spacy
 from spacy.tokens import Doc, DocBin, Span
@@ -7,11 +5,6 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy_entlm.corpus.docs import write_docs
 from spacy_entlm.corpus.readers import DataError, read_docs
 from spacy_entlm.corpus.tags import doc_to_tags
-
-
-@pytest.fixture(scope="module")
-def nlp():
-    return spacy.blank("en")
 
 
 @pytest.fixture
@@ -30,40 +23,6 @@ def docs(nlp):
     return [people, weather]
 
 
-def columns(docs, layout):
-    sentences = []
-    for doc in docs:
-        pairs = zip((token.text for token in doc), doc_to_tags(doc))
-        sentences.append("\n".join(layout.format(w=w, t=t) for w, t in pairs))
-    return "\n\n".join(sentences)
-
-
-def offsets(docs):
-    return "\n".join(
-        json.dumps(
-            {
-                "text": doc.text,
-                "spans": [
-                    {"start": e.start_char, "end": e.end_char, "label": e.label_}
-                    for e in doc.ents
-                ],
-            }
-        )
-        for doc in docs
-    )
-
-
-def inline(docs):
-    lines = []
-    for doc in docs:
-        line = doc.text
-        for ent in reversed(doc.ents):
-            marked = f"[{ent.text}]({ent.label_})"
-            line = line[: ent.start_char] + marked + line[ent.end_char :]
-        lines.append(line)
-    return "\n".join(lines)
-
-
 def content(docs):
     return [
         (
@@ -73,27 +32,6 @@ def content(docs):
         )
         for doc in docs
     ]
-
-
-@pytest.mark.parametrize(
-    "name, write",
-    [
-        ("a.conll", lambda docs: columns(docs, "{w}\t{t}")),
-        ("b.conll", lambda docs: columns(docs, "{w} x y {t}")),
-        ("c.bio", lambda docs: columns(docs, "{t}\t{w}")),
-        ("d.txt", lambda docs: columns(docs, "{w} {t}")),
-        ("e.jsonl", offsets),
-        ("f.txt", inline),
-        ("g.md", inline),
-    ],
-)
-def test_every_text_format_gives_the_same_docs(docs, nlp, tmp_path, name, write):
-    path = tmp_path / name
-    path.write_text(write(docs))
-    again, report = read_docs(path, nlp)
-    assert content(again) == content(docs)
-    assert report.entities == {"PER": 2, "LOC": 1}
-    assert not report.problems()
 
 
 @pytest.mark.parametrize("extension", [".spacy", ".jsonl"])

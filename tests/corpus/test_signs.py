@@ -5,13 +5,9 @@ import pytest
 
 from spacy_entlm.corpus.readers import DataError, read_docs
 
-from .sentence import FOUND, TAGS, TEXT, WORDS, entities, words
+from .sentence import FOUND, TAGS, TEXT, WORDS, entities, table, words
 
 POS = ["NNP", "NNP", "VBD", "NNP", "."]
-
-
-def table(*columns, gap="\t"):
-    return "".join(gap.join(row) + "\n" for row in zip(*columns))
 
 
 # Columns

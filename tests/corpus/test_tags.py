@@ -2,7 +2,7 @@ import pytest
 import spacy
 from hypothesis import given
 from hypothesis import strategies as st
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 
 from spacy_entlm.corpus.tags import doc_to_tags, find_prefixed, tags_to_entities
 
@@ -50,16 +50,6 @@ def test_tags_of_prefixed_schemes_give_the_entities_back(scheme, pieces):
     entities = tags_to_entities(tags, find_prefixed(tags))
     assert entities.spans == entities_of(pieces)
     assert entities.missing == []
-
-
-@given(pieces=segmentations())
-def test_tags_written_from_a_doc_give_its_entities_back(pieces):
-    n_words = sum(length for length, _ in pieces)
-    doc = Doc(NLP.vocab, words=["w"] * n_words)
-    doc.set_ents([Span(doc, *span) for span in entities_of(pieces)])
-    tags = doc_to_tags(doc)
-    entities = tags_to_entities(tags, find_prefixed(tags))
-    assert entities.spans == entities_of(pieces)
 
 
 def test_iob1_begins_entities_with_i_and_separates_neighbours_with_b():

@@ -9,11 +9,9 @@ from spacy_entlm.corpus.forms.label_studio import label_studio_task
 from spacy_entlm.corpus.prodigy import annotated_entry
 from spacy_entlm.corpus.readers import DataError
 
+from .sentence import entities
+
 TEXT = "Angela Ruiz left Lima."
-
-
-def entities(doc):
-    return [(ent.text, ent.label_) for ent in doc.ents]
 
 
 def result(start, end, *labels, kind="labels"):
@@ -33,13 +31,6 @@ SPANS = [
     {"start": 0, "end": 11, "label": "PER"},
     {"start": 17, "end": 21, "label": "LOC"},
 ]
-
-
-def test_tasks_of_label_studio_are_read(read):
-    answer = {"result": [result(0, 11, "PER"), result(17, 21, "LOC")]}
-    (doc,), report = read("a.json", json.dumps([task(answer)]))
-    assert entities(doc) == [("Angela Ruiz", "PER"), ("Lima", "LOC")]
-    assert not report.problems()
 
 
 def test_the_ground_truth_counts_and_else_the_first_answer(read):

@@ -6,15 +6,35 @@ import pytest
 import spacy
 
 from spacy_entlm.workbench.adding import NewText
-from spacy_entlm.workbench.docs import make_pipeline
+from spacy_entlm.workbench.database import reading
+from spacy_entlm.workbench.reading import Texts
 from spacy_entlm.workbench.runs import FILE, Runs
 from spacy_entlm.workbench.store import Store
 
+NLP = spacy.blank("xx")
+
 
 def new_texts(texts, **settings):
-    docs = [make_pipeline("xx").make_doc(text) for text in texts]
+    docs = map(NLP.make_doc, texts)
     words = [[(t.text, bool(t.whitespace_)) for t in doc] for doc in docs]
     return [NewText(one, **settings) for one in words]
+
+
+def new_store(folder, *labels):
+    store = Store(folder / FILE)
+    for label in labels:
+        store.add_class(label, given=True)
+    return store
+
+
+def read(path, **settings):
+    return Texts(NLP, tell=lambda line: None, **settings).read(path)
+
+
+def history(path):
+    """All changes of the file of a workbench, the first first."""
+    with reading(path) as db:
+        return [dict(row) for row in db.execute("SELECT * FROM changes ORDER BY id")]
 
 
 @pytest.fixture
@@ -26,9 +46,7 @@ def folder(tmp_path):
 def store(folder, texts):
     """A store of the annotated texts, none of them for the test, with three classes:
     PER 1, LOC 2, ORG 3."""
-    store = Store(folder / FILE)
-    for label in ("PER", "LOC", "ORG"):
-        store.add_class(label, given=True)
+    store = new_store(folder, "PER", "LOC", "ORG")
     store.setting("lang", "xx")
     store.add_texts(new_texts(texts, is_test=False))
     return store
@@ -37,10 +55,10 @@ def store(folder, texts):
 @pytest.fixture
 def gold(annotated):
     """Marks of a text, by its words, as a person would make them."""
-    nlp, numbers = spacy.blank("xx"), {"PER": 1, "LOC": 2, "ORG": 3}
+    numbers = {"PER": 1, "LOC": 2, "ORG": 3}
     known = {}
     for text, annotation in annotated:
-        doc = nlp.make_doc(text)
+        doc = NLP.make_doc(text)
         spans = [doc.char_span(*place) for place in annotation["entities"]]
         known[text] = [[s.start, s.end, numbers[s.label_]] for s in spans]
     return lambda one: known["".join(w + " " * blank for w, blank in one["words"])]

@@ -12,11 +12,9 @@ from spacy_entlm.workbench.docs import export
 from spacy_entlm.workbench.reading import Texts, count_long
 from spacy_entlm.workbench.store import Store
 
+from .conftest import new_store, read
+
 WORDS = [("Anna", True), ("met", True), ("Bob", False)]
-
-
-def read(path, **settings):
-    return Texts(spacy.blank("xx"), tell=lambda line: None, **settings).read(path)
 
 
 def write(path, *entries):
@@ -85,8 +83,7 @@ def test_long_texts_come_out_as_they_came_in_with_their_keys(tmp_path):
         {"text": text, "id": "a7", "meta": {"page": 3}},
         {"text": "Short.", "id": "b"},
     )
-    store = Store(tmp_path / "file")
-    store.add_class("PER", given=True)
+    store = new_store(tmp_path, "PER")
     store.add_texts(read(path))
     store.move(1, False)
     numbers = range(1, store.counts()["texts"] + 1)
@@ -150,16 +147,6 @@ def test_long_texts_are_counted_before_it_is_asked(tmp_path):
     path = tmp_path / "long.txt"
     path.write_text("Anna sleeps. " * 40 + "\n\nShort one.\n", encoding="utf8")
     assert count_long(path, spacy.blank("xx")) == 1
-
-
-def test_an_annotated_file_brings_its_marks(tmp_path):
-    path = write(tmp_path / "m.jsonl", {"text": "Ann left.", "spans": [[0, 3, "PER"]]})
-    (document,) = read(path)
-    assert document.parts[0][1].marks == [(0, 1, "PER")]
-    columns = tmp_path / "m.conll"
-    columns.write_text("Ann B-PER\nleft O\n", encoding="utf8")
-    (document,) = read(columns)
-    assert document.parts[0][1].marks == [(0, 1, "PER")]
 
 
 def test_a_folder_without_texts_is_refused(tmp_path):

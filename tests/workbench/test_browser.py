@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from spacy_entlm.workbench.runs import FILE
+
+from .conftest import history
+
 sync_api = pytest.importorskip(
     "playwright.sync_api", reason="no Playwright: pip install '.[browser]'"
 )
@@ -193,12 +197,6 @@ def test_mark_by_keyboard_and_undo(page):
     assert call(page, "GET", "texts/2")["marks"] == [[0, 1, 1]]
 
 
-def test_a_key_without_a_word_marks_nothing(page):
-    page.get_by_role("heading", name="Workbench").click()
-    page.keyboard.press("1")
-    page.get_by_text("Choose words first").wait_for()
-
-
 def test_keyboard_stays_where_it_was_after_an_undo(page):
     show(page, 2)
     page.locator(".word").first.focus()
@@ -212,9 +210,10 @@ def test_keyboard_stays_where_it_was_after_an_undo(page):
     saved(page, 2, [[4, 5, 2]])
 
 
-def test_keys_between_an_answer_and_the_next_text_change_nothing(page):
+def test_keys_between_an_answer_and_the_next_text_change_nothing(page, server):
     show(page, 2)
-    before = len(call(page, "GET", "history"))
+    path = server.folder / "wb" / FILE
+    before = len(history(path))
     held = []
     page.route("**/api/next*", lambda route: held.append(route))
     page.keyboard.down("Enter")
@@ -226,7 +225,7 @@ def test_keys_between_an_answer_and_the_next_text_change_nothing(page):
     page.get_by_text("Accepted", exact=True).wait_for()
     text = call(page, "GET", "texts/2")
     assert (text["answer"], text["marks"]) == ("accept", [])
-    assert len(call(page, "GET", "history")) == before + 1
+    assert len(history(path)) == before + 1
 
 
 def test_text_is_never_html(page):

@@ -69,7 +69,7 @@ def test_classes_have_an_order(store):
 
 def test_what_was_undone_can_be_done_again_until_something_else_is_done(store):
     store.answer(1, ACCEPT, [(0, 1, PER)], 0)
-    store.rename_class(PER, "PERSON")
+    store.change_class(PER, name="PERSON")
     assert store.redo() is None
     store.undo()
     store.undo()

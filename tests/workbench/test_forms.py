@@ -13,14 +13,9 @@ from spacy_entlm.corpus.readers import read_docs
 from spacy_entlm.files.errors import DataError
 from spacy_entlm.workbench.changes import ACCEPT, REJECT
 from spacy_entlm.workbench.docs import export
-from spacy_entlm.workbench.reading import Texts
 from spacy_entlm.workbench.store import Store
 
-from .conftest import new_texts
-
-
-def read(path, **settings):
-    return Texts(spacy.blank("xx"), tell=lambda line: None, **settings).read(path)
+from .conftest import new_store, new_texts, read
 
 
 def first_mark(path, **settings):
@@ -33,9 +28,7 @@ def first_mark(path, **settings):
 @pytest.fixture
 def marked(tmp_path):
     """A store in which the first text of each part of the data is accepted."""
-    store = Store(tmp_path / "file")
-    for label in ("PER", "LOC"):
-        store.add_class(label, given=True)
+    store = new_store(tmp_path, "PER", "LOC")
     store.add_texts(new_texts(["Ann met Bob", "Cid left", "Dan sang"], is_test=False))
     store.add_texts(new_texts(["Eve saw Rome", "Fay ran"], is_test=True))
     store.answer(1, ACCEPT, [(0, 1, 1), (2, 3, 1)], 0)

@@ -5,30 +5,24 @@ import time
 import numpy
 import pytest
 
-from spacy_entlm.workbench.adding import NewText
 from spacy_entlm.workbench.changes import ACCEPT, IGNORE, OPEN, REJECT
 from spacy_entlm.workbench.listing import Listing
 from spacy_entlm.workbench.runs import Proposal, Runs
 from spacy_entlm.workbench.store import Store
 
+from .conftest import new_store, new_texts
+
 PER, LOC, ORG = 1, 2, 3
-
-
-def words(text):
-    parts = [(word, True) for word in text.split()]
-    return [*parts[:-1], (parts[-1][0], False)]
 
 
 @pytest.fixture
 def listing(folder):
-    store = Store(folder / "workbench.sqlite")
-    for label in ("PER", "LOC", "ORG"):
-        store.add_class(label, given=True)
+    store = new_store(folder, "PER", "LOC", "ORG")
     texts = [
         *("Apple sells an apple", "Apple Inc grows", "Ann buys Apple and Apple"),
         *("Bob eats pineApple", "Apple falls", "Apple again", "Rome 100%"),
     ]
-    store.add_texts([NewText(words(text), is_test=False) for text in texts])
+    store.add_texts(new_texts(texts, is_test=False))
     store.answer(1, ACCEPT, [(0, 1, ORG)], 0)
     store.answer(2, ACCEPT, [(0, 2, ORG)], 0)
     store.answer(3, ACCEPT, [(0, 1, PER), (2, 3, ORG)], 0)
@@ -79,7 +73,7 @@ def test_texts_are_found_by_words_class_and_confidence(listing):
 def test_a_row_shows_what_is_marked_or_found(listing):
     rows = {row["id"]: row for row in listing.texts(least=0.5)["rows"]}
     assert rows[3]["marks"] == [("Ann", PER, None), ("Apple", ORG, None)]
-    assert rows[6]["marks"] == [("Apple", ORG, 0.8)] and rows[6]["sure"] == 0.8
+    assert rows[6]["marks"] == [("Apple", ORG, 0.8)]
     assert rows[7]["marks"] == [] and rows[1]["differs"] and not rows[2]["differs"]
 
 
@@ -143,17 +137,15 @@ def test_texts_of_the_test_part_hide_what_was_found(listing, folder):
 def large(tmp_path_factory):
     """A workbench of 10,000 texts, 1,000 of them answered, all with proposals."""
     folder = tmp_path_factory.mktemp("large")
-    store = Store(folder / "workbench.sqlite")
-    for label in ("PER", "LOC", "ORG"):
-        store.add_class(label, given=True)
+    store = new_store(folder, "PER", "LOC", "ORG")
     rng = numpy.random.default_rng(0)
     names = [f"Name{i}" for i in range(500)]
     texts, proposals = [], []
     for i in range(10_000):
         own = rng.choice(names, 20).tolist()
         marks = [(int(k), int(k) + 1, "PER") for k in rng.choice(20, 3, False)]
-        new = NewText(words(" ".join([*own, str(i)])), sorted(marks), False)
-        texts.append(new if i < 1000 else NewText(new.words, is_test=False))
+        known = sorted(marks) if i < 1000 else None
+        texts += new_texts([" ".join([*own, str(i)])], marks=known, is_test=False)
         spans = [[a, b, PER, 0.5] for a, b, _ in sorted(marks)]
         proposals.append(Proposal(i + 1, None, spans, {}))
     store.add_texts(texts)
@@ -186,7 +178,7 @@ def test_answers_are_fast_with_ten_thousand_texts(large):
 
 def test_a_context_is_cut_between_words_and_says_so(listing, store):
     before, after = "one two three four " * 5, " five six seven" * 8
-    store.add_texts([NewText(words(f"{before}Zoe{after}"), is_test=False)])
+    store.add_texts(new_texts([f"{before}Zoe{after}"], is_test=False))
     (row,) = listing.contexts("Zoe")["rows"]
     assert row["before"].startswith("… ") and before.endswith(row["before"][2:])
     assert before[: -len(row["before"][2:])].endswith(" ")

@@ -15,7 +15,7 @@ from spacy_entlm.workbench.names import Names, keep_names
 from spacy_entlm.workbench.runs import FILE, Proposal, Runs
 from spacy_entlm.workbench.store import Store
 
-from .conftest import new_texts
+from .conftest import history, new_store, new_texts
 
 PER, LOC = 1, 2
 TEXTS = ["Anna met Bob", "Bob left Rome", "Carl slept", "Dora sang", "Emil ran"]
@@ -27,10 +27,8 @@ def both(tmp_path):
     stores = []
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
-        store = Store(tmp_path / name / FILE)
+        store = new_store(tmp_path / name, "PER", "LOC")
         store.setting("lang", "xx")
-        store.add_class("PER", given=True)
-        store.add_class("LOC", given=True)
         store.add_texts(new_texts(TEXTS, is_test=False))
         stores.append(store)
     return stores
@@ -88,11 +86,11 @@ def test_each_text_is_there_once_with_the_answer_of_whoever_has_one(both, merged
 def test_the_two_stay_as_they_are(both, merged, tmp_path):
     accept(both[0], 1, (0, 1, PER))
     accept(both[1], 1, (2, 3, PER))
-    before = [(each.text(1), len(each.history())) for each in both]
+    before = [(each.text(1), len(history(each.path))) for each in both]
     files = [sorted(os.listdir(tmp_path / x)) for x in ("first", "second")]
     _, store = merged()
     accept(store, 1, (0, 1, PER))
-    assert [(each.text(1), len(each.history())) for each in both] == before
+    assert [(each.text(1), len(history(each.path))) for each in both] == before
     assert [sorted(os.listdir(tmp_path / x)) for x in ("first", "second")] == files
 
 
@@ -178,7 +176,7 @@ def test_marks_that_a_file_gave_to_both_are_no_agreement(both, merged):
 
 def test_classes_of_both_are_there_also_renamed_ones(both, merged):
     first, second = both
-    first.rename_class(PER, "person")
+    first.change_class(PER, name="person")
     first.add_class("SHIP")
     number = second.add_class("DISH")
     second.change_class(number, words="something to eat", color="#112233")
@@ -280,8 +278,7 @@ def test_three_people_are_merged_two_by_two(both, merged, tmp_path):
     merged()
     third = tmp_path / "third"
     third.mkdir()
-    store = Store(third / FILE)
-    store.add_class("PER", given=True)
+    store = new_store(third, "PER")
     store.add_texts(new_texts(TEXTS, is_test=False))
     accept(store, 1, (0, 1, 1))
     found = merge(tmp_path / "out", third, tmp_path / "all")

@@ -58,7 +58,7 @@ def test_a_renamed_class_keeps_its_names_and_a_class_that_is_gone_has_none(
 ):
     added = store.add_class("CITY")
     keep_names(store, [Entry("Berlin", "CITY"), Entry("Anna Smith", "PER")])
-    store.rename_class(PER, "PERSON")
+    store.change_class(PER, name="PERSON")
     names = Names(store)
     assert names.by_class() == {"CITY": ["Berlin"], "PERSON": ["Anna Smith"]}
     assert names.text(number)["proposed"] == [
@@ -90,7 +90,7 @@ def test_case_is_kept_and_what_does_not_fit_is_refused(store, number, folder):
 
 
 def test_a_list_comes_back_after_its_class_got_another_name(store, number):
-    store.rename_class(PER, "PERSON")
+    store.change_class(PER, name="PERSON")
     assert keep_names(store, ENTRIES[:1]) == 1
     assert Names(store).text(number)["proposed"] == [[0, 2, PER, None]]
 

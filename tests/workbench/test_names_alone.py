@@ -6,17 +6,13 @@ import pytest
 import spacy
 from filelock import FileLock
 
-from spacy_entlm.workbench.adding import NewText
 from spacy_entlm.workbench.changes import ACCEPT
 from spacy_entlm.workbench.job import N_FIRST
 from spacy_entlm.workbench.runs import AFTER, KILLED, LOOK, TRAIN, Runs, Stopped
 from spacy_entlm.workbench.store import Store
 from spacy_entlm.workbench.worker import main
 
-
-def words(text):
-    parts = [(word, True) for word in text.split()]
-    return [*parts[:-1], (parts[-1][0], False)]
+from .conftest import new_texts
 
 
 @pytest.fixture
@@ -32,7 +28,7 @@ def test_a_look_begins_once_for_the_same_classes_and_texts(begun, store):
     assert begun.look() == 2
     store.add_class("DRUG")
     assert begun.look() == 3
-    store.add_texts([NewText(words("one more"), is_test=False)])
+    store.add_texts(new_texts(["one more"], is_test=False))
     assert begun.look() == 4
     store.order_classes([4, 1, 2, 3])  # which changes nothing that is found
     assert begun.look() is None
@@ -41,7 +37,7 @@ def test_a_look_begins_once_for_the_same_classes_and_texts(begun, store):
 def test_a_look_does_not_begin_without_classes_or_after_a_training(tmp_path, idle):
     store = Store(tmp_path / "workbench.sqlite")
     runs = Runs(tmp_path)
-    store.add_texts([NewText(words("one text"), is_test=False)])
+    store.add_texts(new_texts(["one text"], is_test=False))
     assert runs.look() is None
     store.add_class("PER")
     (tmp_path / "model").mkdir()
@@ -94,7 +90,7 @@ def test_names_alone_mark_all_texts_and_a_training_takes_over(tmp_path, idle):
         *(f"Anna Smith moved to Berlin in {year} ." for year in range(2000, 2024)),
         *(f"John Miller came from Paris on day {day} ." for day in range(24)),
     ]
-    store.add_texts([NewText(words(text), is_test=False) for text in texts])
+    store.add_texts(new_texts(texts, is_test=False))
     store.setting("lang", "en")
     person, city = store.add_class("who"), store.add_class("city")
     store.change_class(person, name="C1", words="person")
@@ -127,12 +123,11 @@ def test_names_alone_mark_all_texts_and_a_training_takes_over(tmp_path, idle):
 
 @pytest.mark.slow
 def test_a_small_test_part_gives_way_to_a_cross_validation(
-    folder, store, gold, bert, idle
+    folder, store, texts, gold, bert, idle
 ):
     store.setting("backbone", str(bert))
     # Ten texts, each of them twice with a word before.
-    more = [[("So", True), *store.text(i)["words"]] for i in range(1, 11)]
-    store.add_texts([NewText([tuple(x) for x in one], is_test=False) for one in more])
+    store.add_texts(new_texts([f"So {text}" for text in texts], is_test=False))
     for number in range(1, 11):
         marks = gold(store.text(number))
         store.answer(number, ACCEPT, marks, 0)
@@ -171,7 +166,7 @@ def test_classes_without_examples_are_told_and_those_without_a_meaning_left_out(
     )
     store.change_class(meant, words="city")
     texts = [f"Anna Smith left at {hour} ." for hour in range(1, 7)]
-    store.add_texts([NewText(words(text), is_test=False) for text in texts])
+    store.add_texts(new_texts(texts, is_test=False))
     for number in range(1, 5):
         store.answer(number, ACCEPT, [(0, 2, person), (4, 5, marked)], 0)
     main(tmp_path, runs.begin(TRAIN))

@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+import spacy
 
 from spacy_entlm.corpus.readers import read_docs
-from spacy_entlm.workbench.docs import make_pipeline
 
 pytest.importorskip(
     "playwright.sync_api", reason="no Playwright: pip install '.[browser]'"
@@ -32,7 +32,7 @@ SIZES = {"light": (1280, 720), "dark": (1280, 720), "phone": (390, 844)}
 @pytest.fixture(scope="module")
 def gold():
     """Marks by text, of the corpus's train part."""
-    docs, _ = read_docs(NEWS / "train.txt", make_pipeline("en"))
+    docs, _ = read_docs(NEWS / "train.txt", spacy.blank("en"))
     return {d.text: [(e.start, e.end, e.label_) for e in d.ents] for d in docs}
 
 

@@ -14,6 +14,7 @@ from spacy_entlm.workbench.adding import NewText
 from spacy_entlm.workbench.changes import ACCEPT, IGNORE, OPEN
 from spacy_entlm.workbench.docs import export
 from spacy_entlm.workbench.job import Job
+from spacy_entlm.workbench.measure import measure_test
 from spacy_entlm.workbench.names import keep_names
 from spacy_entlm.workbench.progress import progress
 from spacy_entlm.workbench.reading import Texts
@@ -43,7 +44,7 @@ def test_a_training_saves_a_model_and_proposes(runs, store, gold, folder):
     after = runs.latest()
     assert (after["kind"], after["state"]) == ("after", "done")
     assert spacy.load(folder / "model").get_pipe("entlm_ner").labels
-    assert store.unanswered()[0]["id"] == 9
+    assert next(store.unanswered())["id"] == 9
     assert store.text(9)["reasons"]["doubt"] >= 0
     assert "f1" not in run["scores"]
     # Of eight texts no figure is made, and it is said what is missing.
@@ -56,7 +57,7 @@ def test_classes_whose_names_say_nothing_keep_no_look_from_others(runs, store, f
     main(folder, number)
     assert runs.latest()["state"] == "done"
     assert [x["id"] for x in store.unanswered()] == list(range(1, 11))
-    store.rename_class(2, "Berlin")  # a word of its vocabulary
+    store.change_class(2, name="Berlin")  # a word of its vocabulary
     number = runs.begin(LOOK)
     main(folder, number)
     assert runs.latest()["state"] == "done"
@@ -65,7 +66,7 @@ def test_classes_whose_names_say_nothing_keep_no_look_from_others(runs, store, f
 
 def test_a_pipeline_knows_the_names_of_the_list(store, folder, bert):
     store.setting("backbone", str(bert))
-    store.rename_class(2, "Berlin")
+    store.change_class(2, name="Berlin")
     store.set_setting("lang", "en")
     keep_names(store, [Entry("her", "Berlin")])  # a stop word
     assert Job(folder, 1).pipeline([]).pipe_names == ["entlm_ner"]
@@ -90,9 +91,9 @@ def test_figures_are_those_of_the_test_part(runs, store, folder, annotated, gold
 
 def test_what_helps_most_while_it_trains_is_no_training(runs, store, gold):
     accept(store, gold, *range(1, 9))
-    assert progress(store, runs, store.counts())["advice"].startswith("More of")
+    assert progress(runs, store.counts())["advice"].startswith("More of")
     runs.begin(TRAIN)
-    said = progress(store, runs, store.counts())
+    said = progress(runs, store.counts())
     assert said == {"new": 8, "advice": "Go on marking while it trains."}
 
 
@@ -126,7 +127,7 @@ def test_a_failed_run_says_why_in_one_line(runs, folder):
 def test_export_is_what_was_marked(store, folder, gold, annotated):
     accept(store, gold, 1, 2, 3)
     store.answer(4, IGNORE, [], 0)
-    store.rename_class(1, "PERSON")
+    store.change_class(1, name="PERSON")
     words = [(word, True) for word in ["Mary", "in", "Rome"]]
     store.add_texts([NewText(words, [(0, 1, "PERSON"), (2, 3, "LOC")], True)])
     names = export(store, folder / "data")
@@ -146,7 +147,7 @@ def test_export_is_what_was_marked(store, folder, gold, annotated):
     other = Store(folder / "other")
     other.add_texts(Texts(spacy.blank("xx")).read(folder / "data"))
     assert other.counts()["train"] == 3 and other.counts()["test"] == 1
-    assert other.counts()["texts"] == 3 + 1 + len(store.unanswered())
+    assert other.counts()["texts"] == 3 + 1 + len(list(store.unanswered()))
 
 
 def test_long_texts_are_split_at_sentences(tmp_path):
@@ -181,16 +182,15 @@ def test_what_changes_during_a_training_is_not_doubted_and_can_be_chosen(
 ):
     """One text is taken back while a training runs, another one is corrected."""
     accept(store, gold, *range(1, 9))
-    saved = Job.measure
 
-    def change(job, texts, found):
+    def change(*known):
         version = store.text(7)["version"]
         store.answer(7, ACCEPT, [(0, 1, 3)], version)
         assert store.undo()["target"] == 7
         store.answer(8, OPEN, [], store.text(8)["version"])
-        return saved(job, texts, found)
+        return measure_test(*known)
 
-    monkeypatch.setattr(Job, "measure", change)
+    monkeypatch.setattr("spacy_entlm.workbench.job.measure_test", change)
     monkeypatch.setattr("spacy_entlm.workbench.job.differ", lambda *args: True)
     main(folder, runs.begin(TRAIN))
     assert runs.latest()["state"] == "done"

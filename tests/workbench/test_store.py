@@ -17,6 +17,8 @@ from spacy_entlm.workbench.adding import Added, NewText
 from spacy_entlm.workbench.changes import ACCEPT, IGNORE, OPEN
 from spacy_entlm.workbench.store import Conflict, Store
 
+from .conftest import history
+
 
 def mark(store, number, marks, answer=OPEN):
     return store.answer(number, answer, marks, store.text(number)["version"])
@@ -32,7 +34,7 @@ def test_marks_are_there_in_order_when_the_store_is_opened_again(store):
 def test_undo_goes_back_step_by_step_and_history_keeps_all(store):
     mark(store, 1, [(0, 1, 1)])
     mark(store, 1, [(0, 2, 1)], ACCEPT)
-    store.rename_class(1, "PERSON")
+    store.change_class(1, name="PERSON")
     assert store.undo() == {"kind": "rename", "target": 1, "n": 1}
     assert store.classes()[0]["name"] == "PER"
     assert store.undo() == {"kind": "answer", "target": 1, "n": 1}
@@ -40,9 +42,9 @@ def test_undo_goes_back_step_by_step_and_history_keeps_all(store):
     store.undo()
     assert store.text(1)["marks"] is None
     assert store.undo() is None
-    kinds = [row["kind"] for row in store.history()]
+    kinds = [row["kind"] for row in history(store.path)]
     assert kinds[-6:] == ["answer", "answer", "rename", "undo", "undo", "undo"]
-    times = [row["time"] for row in store.history()]
+    times = [row["time"] for row in history(store.path)]
     assert times == sorted(times)
 
 
@@ -68,7 +70,7 @@ def test_what_was_given_is_not_taken_back(store):
 
 
 def test_a_given_class_is_found_again_under_its_new_name(store):
-    store.rename_class(1, "PERSON")
+    store.change_class(1, name="PERSON")
     assert store.add_class("PER", given=True) == 1  # the same command comes back
     store.add_texts([NewText([("Ann", False)], [(0, 1, "PER")], False)])
     (text,) = store.answered()
@@ -77,7 +79,7 @@ def test_a_given_class_is_found_again_under_its_new_name(store):
     store.undo()
     assert store.classes()[0]["name"] == "PER"
     # On the page it is another one.
-    store.rename_class(1, "PERSON")
+    store.change_class(1, name="PERSON")
     assert store.add_class("PER") == 4
     assert store.undo() == {"kind": "class", "target": 4, "n": 1}
     assert store.undo() == {"kind": "rename", "target": 1, "n": 1}
@@ -85,7 +87,7 @@ def test_a_given_class_is_found_again_under_its_new_name(store):
 
 def test_a_name_that_is_taken_does_not_hold_up_what_was_before(store):
     mark(store, 1, [(0, 1, 1)])
-    store.rename_class(1, "PERSON")
+    store.change_class(1, name="PERSON")
     with sqlite3.connect(store.path) as db:  # as earlier versions did
         db.execute("INSERT INTO classes (id, name) VALUES (9, 'PER')")
     db.close()
@@ -166,7 +168,7 @@ def test_names_of_classes_are_checked(store):
         with pytest.raises(ValueError, match="no class"):
             store.add_class(name)
     with pytest.raises(ValueError, match="already"):
-        store.rename_class(1, "LOC")
+        store.change_class(1, name="LOC")
     assert store.add_class(" PER ") == 1
 
 

@@ -9,7 +9,7 @@ from ..records import Record
 from .brat import fits_brat, read_brat
 from .columns import fits_columns, read_columns
 from .conllu_names import fits_conllu, read_conllu
-from .inline import fits_inline, has_marks, read_inline
+from .inline import has_marks, read_inline
 from .json_entries import read_entries
 from .json_kinds import KINDS
 from .markup import fits_markup, read_markup
@@ -20,8 +20,8 @@ from .webanno import fits_webanno, read_webanno
 
 CONLL, JSONL, JSON, INLINE, SPACY = "conll", "jsonl", "json", "inline", "spacy"
 BRAT = "brat"
-# Enough to tell columns from lines with marks.
-_N_LINES_SEEN = 20
+# Enough to tell columns from prose; an odd line later on is an error with its number.
+N_LINES_SEEN = 20
 Fits = Callable[[Iterable[Line], Path], bool]
 
 
@@ -60,13 +60,13 @@ def _has_marks(lines: Iterable[Line], path: Path) -> bool:
     """Whether there is a mark in lines, which are none of a form whose words may look
     like one."""
     rest = iter(lines)
-    head = list(islice(rest, _N_LINES_SEEN))
+    head = list(islice(rest, N_LINES_SEEN))
     if fits_webanno(head) or fits_conllu(head):
         return False
     marked = sum(has_marks(line) for _, line in head)
     if 2 * marked < len(head) and fits_columns(head):
         return False
-    return fits_inline(chain(head, rest))
+    return any(has_marks(line) for _, line in chain(head, rest))
 
 
 def _by_lines(fits: Callable[[Iterable[Line]], bool]) -> Fits:
@@ -146,7 +146,7 @@ FORMS = (
         "csv",
         "a table: a row for a word and its tag, a text, or a mark with its text",
         (".csv", ".tsv"),
-        lambda lines, path: fits_table(lines, path),
+        fits_table,
         read_csv,
         "text,start,end,label\nAnn flew.,0,3,PER",
     ),

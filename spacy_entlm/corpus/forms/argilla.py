@@ -2,21 +2,19 @@
 import."""
 
 from contextlib import suppress
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Optional, Sequence
 
 from ..records import Record
 from ..report import ANSWERS, NOT_ACCEPTED
 from .json_values import objects, part, text_of_key
 from .label_studio import TEXT, main_field, other_keys
-from .source import Place, Source
-from .spans import make_record
+from .source import Parser, Place, Source
+from .spans import differ, make_record
 
 # The question for spans in the records that we write.
 QUESTION = "spans"
 # What version 1 calls a record that was answered.
 _ANSWERED = "Validated"
-
-Parser = Callable[[Any, Place], list[Record]]
 
 
 def fits_argilla(entry: Any) -> bool:
@@ -36,7 +34,7 @@ def begin_argilla(entries: Sequence[dict[str, Any]], source: Source) -> Parser:
         if spans is None:
             source.report.skipped[NOT_ACCEPTED] += 1
             return []
-        if _differ(entry, question):
+        if differ(_all_spans(entry["responses"].get(question)), "label"):
             source.report.note(ANSWERS, str(place))
         text = entry["fields"][main_field(entry["fields"])]
         return [make_record(text, spans, place, source.report)]
@@ -63,16 +61,6 @@ def _record_spans(
     asked = responses if question is None else {question: responses.get(question)}
     found = (_first_spans(answers) for answers in asked.values())
     return next((spans for spans in found if spans is not None), None)
-
-
-def _differ(record: dict[str, Any], question: Optional[str]) -> bool:
-    """Whether a question has answers with different marks."""
-    answers = part(record, "responses", dict).get(question)
-    marks = [
-        sorted(str([span.get(key) for key in ("start", "end", "label")]) for span in x)
-        for x in _all_spans(answers)
-    ]
-    return any(other != marks[0] for other in marks)
 
 
 def _first_spans(answers: Any) -> Optional[list[Any]]:

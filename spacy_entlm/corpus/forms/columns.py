@@ -9,7 +9,7 @@ from ...files.errors import DataError, located
 from ...files.text import Line
 from ..records import WordRecord
 from ..report import INNER
-from ..tags import MISSING_FORMS, OUTSIDE, is_certain_tag
+from ..tags import is_certain_tag, is_inside
 from .roles import (
     TAG_NAMES,
     WORD_NAMES,
@@ -52,57 +52,50 @@ def read_columns(lines: Iterable[Line], source: Source) -> list[WordRecord]:
     tags is asked for (`source.columns`), or else their content tells.
     RAISES (DataError): If the number of columns changes, or there is only one, or the
     content does not tell."""
-    sentences = split_columns(lines)
+    sentences = _split_columns(lines)
     rows = [row for sentence in sentences for row in sentence]
     if not rows:
         return []
     with located(source.path):
         check_joined((line, " ".join(row)) for line, row in rows[:_N_ROWS_SEEN])
     _check_columns(rows, source)
-    header, sentences = take_header(sentences, source.columns)
-    roles = choose_roles(header, sentences, rows[0][1], source, line=rows[0][0])
-    check_blank_lines(sentences, roles, source)
-    sentences = divide_numbered(sentences, roles)
-    source.report.understood = str(roles) + (" (row 1 a header)" if header else "")
+    sentences, roles = choose_roles(sentences, source, line=rows[0][0])
+    sentences = divide_numbered(sentences, roles, source)
     sentences = _without_language(sentences, roles, source)
     if roles.inner is not None:
         both = [(row[roles.inner], row[roles.tag]) for _, row in sum(sentences, [])]
-        inner = sum(_begins(tag) for tag, outer in both if tag != outer)
-        source.report.skipped[INNER] += inner
-    return [_record(sentence, roles) for sentence in sentences]
+        inner = [tag for tag, outer in both if tag != outer and is_inside(tag)]
+        begun = [tag for tag in inner if not tag.startswith(("I-", "L-", "E-"))]
+        source.report.skipped[INNER] += len(begun)
+    return [word_record(sentence, roles) for sentence in sentences]
 
 
 def choose_roles(
-    header: Sequence[str],
-    sentences: Sequence[Sequence[Row]],
-    first: Sequence[str],
-    source: Source,
-    *,
-    line: Optional[int] = None,
-) -> Roles:
-    """The columns that are asked for, or else those that `tell_roles` finds.
+    sentences: list[list[Row]], source: Source, *, line: Optional[int] = None
+) -> tuple[list[list[Row]], Roles]:
+    """The rows without a header, and the columns that are asked for, or else those that
+    the content tells. The report says which.
 
-    first (Sequence[str]): The first row, and line (Optional[int]): its line in the
-        file, for the message.
+    line (Optional[int]): That of the first row in the file, for the message.
     RAISES (DataError): If there are no such columns, or nothing tells.
     """
+    first = sentences[0][0][1]
+    header, sentences = _take_header(sentences, source.columns)
     try:
         if source.columns is not None:
-            return named_roles(source.columns, header, len(first))
-        return tell_roles(header, sentences)
+            roles = named_roles(source.columns, header, len(first))
+        else:
+            roles = _tell_roles(header, sentences)
     except ValueError as error:
+        values = ", ".join(f"{i} {value!r:.40}" for i, value in enumerate(first, 1))
         hint = "say it, eg `convert --columns 1,2` (word,tag)"
-        problem = f"{error} ({describe_row(first)}): {hint}"
+        problem = f"{error} (the first row is {values}): {hint}"
         raise DataError(problem, path=source.path, line=line) from error
+    source.report.understood = str(roles) + (" (row 1 a header)" if header else "")
+    return sentences, roles
 
 
-def describe_row(row: Sequence[str]) -> str:
-    """A row with the numbers of its columns, for a message."""
-    values = (f"{i} {value!r:.40}" for i, value in enumerate(row, 1))
-    return f"the first row is {', '.join(values)}"
-
-
-def tell_roles(header: Sequence[str], sentences: Sequence[Sequence[Row]]) -> Roles:
+def _tell_roles(header: Sequence[str], sentences: Sequence[Sequence[Row]]) -> Roles:
     """Find the columns by what is in them, or by the names of a header row, which tell
     a word from its lemma.
     RAISES (ValueError): If neither tells."""
@@ -121,7 +114,7 @@ def tell_roles(header: Sequence[str], sentences: Sequence[Sequence[Row]]) -> Rol
         raise
 
 
-def take_header(
+def _take_header(
     sentences: list[list[Row]], asked: Optional[str] = None
 ) -> tuple[list[str], list[list[Row]]]:
     """The names in the first row, [] if it is none of names, and the rows without it,
@@ -146,7 +139,7 @@ def _is_other(first: Sequence[str], sentences: Sequence[Sequence[Row]]) -> bool:
     """Whether a row is none of words: it names the tags or the words of the others in
     another language, or other columns of theirs are of another kind."""
     try:
-        roles = tell_roles([], sentences[:_N_SENTENCES_SEEN])
+        roles = _tell_roles([], sentences[:_N_SENTENCES_SEEN])
     except ValueError:
         return False
     rows = [row for sentence in sentences for _, row in sentence]
@@ -157,9 +150,13 @@ def _is_other(first: Sequence[str], sentences: Sequence[Sequence[Row]]) -> bool:
     return is_unlike(first, rows, roles.tag)
 
 
-def divide_numbered(sentences: list[list[Row]], roles: Roles) -> list[list[Row]]:
+def divide_numbered(
+    sentences: list[list[Row]], roles: Roles, source: Source
+) -> list[list[Row]]:
     """Divide rows without a blank one between them where another column numbers their
-    sentences, 1, 1, 1, 2, 2, or their words, 1, 2, 3, 1, 2."""
+    sentences, 1, 1, 1, 2, 2, or their words, 1, 2, 3, 1, 2.
+    RAISES (DataError): If a blank line stands behind each word."""
+    _check_blank_lines(sentences, roles, source)
     rows = [row for sentence in sentences for row in sentence]
     if len(sentences) != 1:
         return sentences
@@ -183,11 +180,11 @@ def _begin_anew(numbers: Sequence[int]) -> bool:
     return is_count and numbers.count(numbers[0]) > 1
 
 
-def check_blank_lines(
+def _check_blank_lines(
     sentences: Sequence[Sequence[Row]], roles: Roles, source: Source
 ) -> None:
     """RAISES (DataError): If each sentence is one word, and entities go over several of
-    them: a blank line stands behind each word."""
+    them."""
     if any(len(rows) > 1 for rows in sentences):
         return
     rows = [row for sentence in sentences for row in sentence]
@@ -204,7 +201,7 @@ def check_blank_lines(
             )
 
 
-def split_columns(lines: Iterable[Line]) -> list[list[Row]]:
+def _split_columns(lines: Iterable[Line]) -> list[list[Row]]:
     """Split lines into sentences: line numbers with the columns' values, without
     comments."""
     sentences: list[list[Line]] = [[]]
@@ -306,31 +303,30 @@ def _without_language(
     return sentences
 
 
-def _begins(tag: str) -> bool:
-    inside = tag != OUTSIDE and tag not in MISSING_FORMS
-    return inside and not tag.startswith(("I-", "L-", "E-"))
-
-
-def _record(sentence: Sequence[Row], roles: Roles) -> WordRecord:
+def word_record(
+    sentence: Sequence[Row], roles: Roles, unit: str = "line"
+) -> WordRecord:
+    """A record of the rows of a sentence. unit: What their numbers count."""
     return WordRecord(
         [row[roles.word] for _, row in sentence],
         [row[roles.tag] for _, row in sentence],
         [number for number, _ in sentence],
+        unit,
     )
 
 
 def fits_columns(lines: Sequence[Line]) -> bool:
     """Whether lines are rows of one width with a column of tags. Lines of prose may
     have as many words each."""
-    sentences = split_columns(lines)
+    sentences = _split_columns(lines)
     rows = [row for sentence in sentences for _, row in sentence]
     if len({len(row) for row in rows}) != 1 or len(rows[0]) < 2:
         return False
     if any(2 * sum(map(is_certain_tag, values)) >= len(rows) for values in zip(*rows)):
         return True
     try:
-        header, sentences = take_header(sentences)
-        tag = tell_roles(header, sentences).tag
+        header, sentences = _take_header(sentences)
+        tag = _tell_roles(header, sentences).tag
     except ValueError:
         return False
     return any(is_certain_tag(row[tag]) for row in rows)

@@ -65,13 +65,13 @@ def read_marks(marks: Sequence[FileMark], source: Source) -> list[TextRecord]:
         with located(source.path):
             texts = read_texts(name, source, whole=whole)
         for mark in own:
-            with located(source.path, what=f"{mark.place}: "):
+            with source.located(mark.place):
                 _text_of(texts, name, mark.line)
         for number, text in texts.items():
             spans = [mark.span for mark in own if mark.line == number]
             place = Place((number or 0) + 1, f"{name}, line")
             if text.strip():
-                with located(source.path, what=f"{place}: "):
+                with source.located(place):
                     records.append(make_record(text, spans, place, source.report))
     return records
 
@@ -85,9 +85,7 @@ def read_texts(name: str, source: Source, *, whole: bool) -> dict[Optional[int],
     lines = [line for _, line in read_lines(source.path.parent / name)]
     if whole:
         return {None: "\n".join(lines)}
-    texts: dict[Optional[int], str] = {}
-    texts.update(enumerate(lines))
-    return texts
+    return dict(enumerate(lines))
 
 
 def _text_of(texts: dict[Optional[int], str], name: str, line: Optional[int]) -> str:

@@ -1,7 +1,6 @@
 """CoNLL-U with entities in its last column (name=B-PER), as NorNE has them."""
 
 import re
-from io import StringIO
 from typing import Any, Iterable, Sequence
 
 import conllu
@@ -41,8 +40,7 @@ def read_conllu(lines: Iterable[Line], source: Source) -> list[WordRecord]:
     if asked not in (str(_WIDTH), *keys):
         return read_columns(numbered, source)
     try:
-        text = "\n".join(line for _, line in numbered) + "\n\n"
-        sentences = conllu.parse(StringIO(text).read())
+        sentences = conllu.parse("\n".join(line for _, line in numbered) + "\n\n")
     except ParseException as error:
         raise DataError(f"no CoNLL-U ({error})", path=source.path) from error
     key = asked if asked in keys else _only_key(keys, sentences, source)

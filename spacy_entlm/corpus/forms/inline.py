@@ -110,11 +110,6 @@ def _unmarked(text: str) -> str:
     return text
 
 
-def fits_inline(lines: Iterable[Line]) -> bool:
-    """Whether there is a mark in lines."""
-    return any(has_marks(line) for _, line in lines)
-
-
 def has_marks(text: str) -> bool:
     """Whether there is a mark in a text."""
     return MARK.search(text) is not None

@@ -1,9 +1,10 @@
 """JSON files: lines of objects or one list, each object of a form that it shows."""
 
 import json
+from contextlib import suppress
 from typing import Any, Iterable, Optional, Sequence
 
-from ...files.errors import DataError, located
+from ...files.errors import DataError
 from ...files.json_lines import load_json, load_object
 from ...files.text import Line
 from ..records import Record, TextRecord
@@ -29,7 +30,7 @@ def read_entries(lines: Iterable[Line], source: Source) -> list[Record]:
     accepted: list[tuple[Place, Any, Kind]] = []
     rejected: dict[str, set[tuple[int, int, str]]] = {}
     for place, entry in load_entries(lines, source):
-        with _located(source, place):
+        with source.located(place):
             if is_rejected(entry):
                 source.report.skipped[NOT_ACCEPTED] += 1
                 if entry.get("answer") == "reject":
@@ -44,21 +45,15 @@ def read_entries(lines: Iterable[Line], source: Source) -> list[Record]:
         parsers[kind.name] = kind.begin(own, source)
     records: list[Record] = []
     for place, entry, kind in accepted:
-        with _located(source, place):
+        with source.located(place):
             records += parsers[kind.name](entry, place)
     used = dict.fromkeys(kind.title for _, _, kind in accepted)
     source.report.understood = ", ".join(used)
     if all(kind.name == TEXTS for _, _, kind in accepted):
         return join_texts(records, source, rejected)
-    for group in _differing(records):
+    for group in filter(_differ, _by_text(records)):
         source.report.note(DIFFERING, _example(group[0]))
     return records
-
-
-def _located(source: Source, place: Place) -> Any:
-    if place.unit == "line":
-        return located(source.path, place.number)
-    return located(source.path, what=f"{place}: ")
 
 
 def _kind_of(entry: Any, asked: Optional[str]) -> Kind:
@@ -134,10 +129,8 @@ def _spans_of(entry: dict[str, Any]) -> set[tuple[int, int, str]]:
     found = set()
     spans = entry.get("spans")
     for span in spans if isinstance(spans, list) else []:
-        try:
+        with suppress(ValueError):
             found |= {(raw.start, raw.end, raw.label) for raw in raw_spans(span)}
-        except ValueError:
-            continue
     return found
 
 
@@ -179,10 +172,6 @@ def _by_text(records: Sequence[Record]) -> list[list[TextRecord]]:
 
 def _differ(group: Sequence[TextRecord]) -> bool:
     return len({frozenset(record.spans) for record in group}) > 1
-
-
-def _differing(records: Sequence[Record]) -> list[list[TextRecord]]:
-    return [group for group in _by_text(records) if _differ(group)]
 
 
 def _example(record: TextRecord) -> str:

@@ -18,10 +18,9 @@ from .json_others import (
 from .json_texts import fits_text, parse_text
 from .json_words import fits_gliner, parse_gliner
 from .label_studio import begin_min, begin_tasks, fits_min, fits_task
-from .source import Place, Source
+from .source import Parser, Place, Source
 
 TEXTS = "texts"
-Parser = Callable[[Any, Place], list[Record]]
 
 
 class Kind(NamedTuple):

@@ -94,8 +94,14 @@ def fits_manifest(entry: Any) -> bool:
 def _is_job(item: tuple[str, Any]) -> bool:
     """Whether a key and its value are the answer to a job, or its metadata."""
     key, value = item
-    is_answer = isinstance(value, dict) and isinstance(value.get("annotations"), dict)
-    return is_answer or (isinstance(value, dict) and key.endswith("-metadata"))
+    is_metadata = isinstance(value, dict) and key.endswith("-metadata")
+    return is_metadata or _annotations(value) is not None
+
+
+def _annotations(value: Any) -> Optional[dict[str, Any]]:
+    """The marks in a value, None if it is no answer to a job."""
+    found = value.get("annotations") if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else None
 
 
 def parse_manifest(entry: dict[str, Any], place: Place, source: Source) -> list[Record]:
@@ -106,7 +112,7 @@ def parse_manifest(entry: dict[str, Any], place: Place, source: Source) -> list[
     if answer is None:
         source.report.skipped[NOT_ACCEPTED] += 1
         return []
-    others = [key for key, value in entry.items() if _has_other_answer(value, answer)]
+    others = (k for k, v in entry.items() if _annotations(v) not in (None, answer))
     source.report.unread.update(others)
     text, spans = text_of_key(entry, "source"), part(answer, "entities", list)
     return [make_record(text, spans, place, source.report)]
@@ -114,16 +120,11 @@ def parse_manifest(entry: dict[str, Any], place: Place, source: Source) -> list[
 
 def _answer(entry: dict[str, Any]) -> Optional[dict[str, Any]]:
     for name, value in entry.items():
-        if isinstance(value, dict) and isinstance(value.get("annotations"), dict):
+        if (found := _annotations(value)) is not None:
             meta = entry.get(f"{name}-metadata")
             failed = isinstance(meta, dict) and meta.get("failure-reason")
-            return None if failed else value["annotations"]
+            return None if failed else found
     return None
-
-
-def _has_other_answer(value: Any, answer: dict[str, Any]) -> bool:
-    found = value.get("annotations") if isinstance(value, dict) else None
-    return isinstance(found, dict) and found != answer
 
 
 def unpacked_lists(value: dict[str, Any]) -> Optional[list[Any]]:

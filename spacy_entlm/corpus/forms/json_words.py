@@ -197,20 +197,9 @@ def _names_of_card(path: Path, key: str) -> list[str]:
         value = srsly.yaml_loads(head[1]) if head else None
     except Exception:  # the parser's own kinds, which are not public
         return []
-    for feature in _named_features(value, key):
-        names = _feature_names({key: feature}, key)
-        if names:
-            return names
-    return []
-
-
-def _named_features(value: Any, key: str) -> Iterator[Any]:
-    """Objects with this name, however deep."""
-    inner = value.values() if isinstance(value, dict) else value
-    if isinstance(value, dict) and value.get("name") == key:
-        yield value
-    for one in inner if isinstance(value, dict | list) else []:
-        yield from _named_features(one, key)
+    features = (x for x in _objects_in(value) if x.get("name") == key)
+    found = (_feature_names({key: feature}, key) for feature in features)
+    return next(filter(None, found), [])
 
 
 def _names_of(value: Any, key: str) -> Optional[list[str]]:
@@ -223,11 +212,8 @@ def _names_of(value: Any, key: str) -> Optional[list[str]]:
         return None
     if names := _feature_names(value, key):
         return names
-    return _by_number(value) or _by_number({v: k for k, v in _plain(value).items()})
-
-
-def _plain(value: dict[Any, Any]) -> dict[Any, Any]:
-    return {k: v for k, v in value.items() if isinstance(v, int | str)}
+    numbers = {v: k for k, v in value.items() if isinstance(v, int | str)}
+    return _by_number(value) or _by_number(numbers)
 
 
 def _by_number(pairs: dict[Any, Any]) -> Optional[list[str]]:
@@ -261,8 +247,13 @@ def _feature_names(value: Any, key: str) -> Optional[list[str]]:
 
 def _values_of(value: Any, key: str) -> Iterator[Any]:
     """What stands under a key, however deep."""
-    if isinstance(value, dict) and key in value:
-        yield value[key]
+    return (one[key] for one in _objects_in(value) if key in one)
+
+
+def _objects_in(value: Any) -> Iterator[dict[str, Any]]:
+    """Objects in a value, however deep, and itself if it is one."""
+    if isinstance(value, dict):
+        yield value
     inner = value.values() if isinstance(value, dict) else value
     for one in inner if isinstance(value, dict | list) else []:
-        yield from _values_of(one, key)
+        yield from _objects_in(one)

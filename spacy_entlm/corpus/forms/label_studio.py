@@ -1,18 +1,17 @@
 """Label Studio: tasks with answers, the flat form JSON_MIN, and tasks to import."""
 
-from typing import Any, Callable, Iterable, Optional, Sequence
+from contextlib import suppress
+from itertools import chain
+from typing import Any, Optional, Sequence
 
 from ..records import Record
 from ..report import ANSWERS, CONTROLS, NOT_ACCEPTED, UNNAMED
 from .json_values import objects, part
-from .source import Place, Source
-from .spans import make_record
+from .source import Parser, Place, Source
+from .spans import differ, make_record
 
 # How Label Studio's template for named entities calls its labels and its text.
 LABELS, TEXT = "label", "text"
-
-# Makes the texts of a task.
-Parser = Callable[[Any, Place], list[Record]]
 
 
 def fits_task(entry: Any) -> bool:
@@ -28,21 +27,22 @@ def begin_tasks(entries: Sequence[dict[str, Any]], source: Source) -> Parser:
     RAISES (ValueError): From the parser, if a text or a span is broken."""
     marked: list[str] = []
     for entry in entries:
-        for result in _readable_results(entry):
-            if (field := _field(entry["data"], result)) and field not in marked:
-                marked.append(field)
+        with suppress(ValueError):  # which the reading tells later
+            for result in chain.from_iterable(map(_marks, _answers(entry)[:1])):
+                if (field := _field(entry["data"], result)) and field not in marked:
+                    marked.append(field)
 
     def parse(entry: dict[str, Any], place: Place) -> list[Record]:
-        data, answer = entry["data"], _answer(entry)
-        if answer is None:
+        data, answers = entry["data"], _answers(entry)
+        if not answers:
             if not marked:
                 main_field(data)  # an error where there is no text
             source.report.skipped[NOT_ACCEPTED] += 1
             return []
-        if _differ(_answers(entry)):
+        if _differ(answers):
             source.report.note(ANSWERS, str(place))
         spans: dict[str, list[Any]] = {}
-        for result in objects(part(answer, "result", list)):
+        for result in objects(part(answers[0], "result", list)):
             if result.get("type") != "labels":
                 source.report.unread[str(result.get("type"))[:100]] += 1
                 continue
@@ -58,7 +58,7 @@ def begin_tasks(entries: Sequence[dict[str, Any]], source: Source) -> Parser:
                 spans.setdefault(name, []).append(_span(value))
             else:
                 source.report.skipped[UNNAMED] += 1
-        if several := _labelings(data, answer):
+        if several := _labelings(data, answers[0]):
             source.report.note(CONTROLS, f"{place}: {several}")
         fields = [name for name in marked if isinstance(data.get(name), str)]
         return [
@@ -102,10 +102,6 @@ def _field(data: dict[str, Any], result: dict[str, Any]) -> Optional[str]:
     return texts[0] if len(texts) == 1 else None
 
 
-def _answer(entry: dict[str, Any]) -> Optional[dict[str, Any]]:
-    return next(iter(_answers(entry)), None)
-
-
 def _answers(entry: dict[str, Any]) -> list[dict[str, Any]]:
     """Those that were given, the ground truth first."""
     # Older versions say "completions".
@@ -118,50 +114,39 @@ def _answers(entry: dict[str, Any]) -> list[dict[str, Any]]:
 def _differ(answers: Sequence[dict[str, Any]]) -> bool:
     """Whether answers have other marks than the first one, which nobody called the
     ground truth."""
-    if not answers or answers[0].get("ground_truth"):
+    if answers[0].get("ground_truth"):
         return False
     marks = [
-        sorted(
-            str([value.get(key) for key in ("start", "end", "labels")])
-            for result in objects(part(answer, "result", list))
-            if result.get("type") == "labels"
-            for value in [part(result, "value", dict)]
-        )
-        for answer in answers
+        [part(result, "value", dict) for result in _marks(answer)] for answer in answers
     ]
-    return any(other != marks[0] for other in marks)
+    return differ(marks, "labels")
+
+
+def _marks(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    """The results of an answer that are spans."""
+    results = objects(part(answer, "result", list))
+    return [result for result in results if result.get("type") == "labels"]
 
 
 def _labelings(data: dict[str, Any], answer: dict[str, Any]) -> str:
     """The names of the labelings that marked one text, if there are several of them."""
     names: dict[Optional[str], set[str]] = {}
-    for result in objects(part(answer, "result", list)):
-        if result.get("type") == "labels":
-            some = names.setdefault(_field(data, result), set())
-            some.add(str(result.get("from_name")))
+    for result in _marks(answer):
+        some = names.setdefault(_field(data, result), set())
+        some.add(str(result.get("from_name")))
     several = (sorted(some) for some in names.values() if len(some) > 1)
     return ", ".join(next(several, []))
 
 
-def _readable_results(entry: dict[str, Any]) -> Iterable[dict[str, Any]]:
-    """The spans of a task, as far as they can be read; the reading tells the rest."""
-    try:
-        answer = _answer(entry) or {}
-        results = objects(part(answer, "result", list))
-    except ValueError:
-        return []
-    return [result for result in results if result.get("type") == "labels"]
-
-
-def _marks_min(entry: dict[str, Any]) -> dict[str, list[Any]]:
-    """Lists of marks of a task in JSON_MIN, by their keys."""
-    return {
-        key: value
-        for key, value in entry.items()
+def _marks_min(entry: dict[str, Any]) -> list[Any]:
+    """The marks of a task in JSON_MIN, whatever their keys."""
+    return [
+        mark
+        for value in entry.values()
         if isinstance(value, list)
-        and value
         and all(isinstance(x, dict) and "labels" in x and "start" in x for x in value)
-    }
+        for mark in value
+    ]
 
 
 def fits_min(entry: Any) -> bool:
@@ -189,14 +174,14 @@ def begin_min(entries: Sequence[dict[str, Any]], source: Source) -> Parser:
 
     marked: list[str] = []
     for entry in entries:
-        for mark in _all_marks(entry):
+        for mark in _marks_min(entry):
             if (name := _field(_data_min(entry), {"value": mark})) is not None:
                 marked += [name] * (name not in marked)
 
     def parse(entry: dict[str, Any], place: Place) -> list[Record]:
         data = _data_min(entry)
         spans: dict[str, list[Any]] = {}
-        for mark in _all_marks(entry):
+        for mark in _marks_min(entry):
             name = _field(data, {"value": mark}) or main_field(data)
             spans.setdefault(name, []).append(_span(mark))
         fields = [name for name in marked if name in data] or [main_field(data)]
@@ -206,10 +191,6 @@ def begin_min(entries: Sequence[dict[str, Any]], source: Source) -> Parser:
         ]
 
     return parse
-
-
-def _all_marks(entry: dict[str, Any]) -> list[Any]:
-    return [mark for marks in _marks_min(entry).values() for mark in marks]
 
 
 def _data_min(entry: dict[str, Any]) -> dict[str, str]:

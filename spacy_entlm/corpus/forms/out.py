@@ -44,8 +44,8 @@ def _lines(make: Callable[[Doc], Any]) -> Callable[[Iterable[Doc]], Iterable[byt
 
 
 def _words(doc: Doc) -> dict[str, Any]:
-    words, tags = zip(*_tagged(doc)) if _tagged(doc) else ((), ())
-    return {"text": list(words), "label": list(tags)}
+    pairs = _tagged(doc)
+    return {"text": [word for word, _ in pairs], "label": [tag for _, tag in pairs]}
 
 
 def _huggingface(doc: Doc) -> dict[str, Any]:

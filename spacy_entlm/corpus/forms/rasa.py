@@ -9,7 +9,7 @@ from ...files.errors import DataError, located
 from ...files.text import Line
 from ..records import TextRecord
 from .inline import find_slips, has_marks, strip_marks
-from .source import Source
+from .source import Place, Source
 
 _SECTION = re.compile(r"##\s*(\w+)\s*:")
 _ITEM = re.compile(r"\s*[-*+]\s+(.*)")
@@ -56,10 +56,10 @@ def read_rasa_yaml(lines: Iterable[Line], source: Source) -> list[TextRecord]:
     records: list[TextRecord] = []
     for entry in nlu:
         for example in _examples(entry, source):
-            number = len(records) + 1
-            with located(source.path, what=f"example {number}: "):
+            place = Place(len(records) + 1, "example")
+            with source.located(place):
                 text, spans = strip_marks(example, values=True)
-            records.append(TextRecord(text, spans, number, "example"))
+            records.append(TextRecord(text, spans, *place))
     return _told(records, "YAML", source)
 
 

@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple, Optional, Sequence
 
 from ..tag_forms import OTHER_OUTSIDE, strip_hidden
-from ..tags import MISSING_FORMS, OUTSIDE, is_bare_label, is_certain_tag
+from ..tags import MISSING_FORMS, OUTSIDE, is_bare_label, is_certain_tag, is_inside
 
 _TAG_NAMES = """tag tags label labels ner ne iob bio bilou bioes entity entities class
 ner_tag ner_tags nertag iob_tag bio_tag ne_tag named_entity ner_label ner_type ne_type
@@ -118,14 +118,10 @@ def _as_tags(values: Column) -> Column:
     return ["" if value in OTHER_OUTSIDE else value for value in shown]
 
 
-def _certain(values: Column) -> int:
-    return sum(map(is_certain_tag, values))
-
-
 def _tag_columns(columns: list[Column]) -> list[int]:
     """Columns that may hold the tags. RAISES (ValueError): If there is none."""
     n_rows = len(columns[0])
-    counts = [_certain(values) for values in columns]
+    counts = [sum(map(is_certain_tag, values)) for values in columns]
     blanks = [sum(value in MISSING_FORMS for value in values) for values in columns]
     numbered = range(len(columns))
     whole = [i for i in numbered if counts[i] and counts[i] + blanks[i] == n_rows]
@@ -157,7 +153,7 @@ def _outermost(columns: list[Column], tagged: list[int]) -> tuple[int, Optional[
         return tagged[-1], None
     is_chunk = {i: _labels(columns[i]) <= _CHUNKS for i in tagged}
     found = [i for i in tagged if not is_chunk[i]] or tagged
-    inside = {i: {n for n, x in enumerate(columns[i]) if _is_inside(x)} for i in found}
+    inside = {i: {n for n, x in enumerate(columns[i]) if is_inside(x)} for i in found}
     widest = max(found, key=lambda i: (len(inside[i]), i))
     inner = None
     for i in found:
@@ -174,11 +170,7 @@ def _outermost(columns: list[Column], tagged: list[int]) -> tuple[int, Optional[
 
 
 def _labels(values: Column) -> set[str]:
-    return {value.rpartition("-")[2] for value in values if _is_inside(value)}
-
-
-def _is_inside(tag: str) -> bool:
-    return tag != OUTSIDE and tag not in MISSING_FORMS
+    return {value.rpartition("-")[2] for value in values if is_inside(value)}
 
 
 def _find_word(

@@ -1,9 +1,12 @@
 """What a parser gets beside the content of a file."""
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, Optional, Sequence
+from typing import Any, Callable, NamedTuple, Optional, Sequence
 
+from ...files.errors import located
+from ..records import Record
 from ..report import CorpusReport
 
 
@@ -16,6 +19,10 @@ class Place(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.unit} {self.number}"
+
+
+# Makes the texts of a JSON object.
+Parser = Callable[[Any, Place], list[Record]]
 
 
 @dataclass
@@ -34,3 +41,10 @@ class Source:
     columns: Optional[str] = None
     labels: Sequence[str] = ()
     kind: Optional[str] = None
+
+    def located(self, place: Place, what: str = "") -> AbstractContextManager[None]:
+        """Says of a ValueError where in the file it is, and before it what it means.
+        RAISES (DataError): In its place."""
+        if place.unit == "line":
+            return located(self.path, place.number, what)
+        return located(self.path, what=f"{place}: {what}")

@@ -159,6 +159,17 @@ def _other_than_words(span: dict[str, Any], label: Any, *place: Any) -> Any:
     return classes[0] if _same(text[max(start, 0) : max(end, 0)], label) else label
 
 
+def differ(answers: Iterable[Iterable[dict[str, Any]]], label: str) -> bool:
+    """Whether answers, which are spans each, have other marks than the first one.
+    label (str): The key of the class."""
+    keys = ("start", "end", label)
+    marks = [
+        sorted(str([span.get(key) for key in keys]) for span in spans)
+        for spans in answers
+    ]
+    return any(other != marks[0] for other in marks)
+
+
 def check_classes(records: Sequence[Record]) -> None:
     """RAISES (ValueError): If there are several spans, and the class of each one is
     its own words: the key of the class is another one."""
@@ -195,29 +206,21 @@ def _follow(
     raw: RawSpan, text: str, place: Place, report: CorpusReport
 ) -> Optional[RawSpan]:
     """A span where its own text stands; None if that is not known."""
-    if raw.text is None or _same(text[max(raw.start, 0) : raw.end], raw.text):
+    there = text[max(raw.start, 0) : raw.end]
+    if raw.text is None or _same(there, raw.text):
         return raw
     wanted = raw.text.strip()
     lowest, highest = max(raw.start - NEAR, 0), max(raw.end, 0) + NEAR
-    found = _occurrences(text[lowest:highest], wanted)
-    there = text[max(raw.start, 0) : raw.end]
+    near = text[lowest:highest]
     example = f"{wanted!r:.60} ({raw.label}) where {there!r:.60} stands, {place}"
-    if len(found) != 1:
+    if near.find(wanted) < 0 or near.find(wanted) != near.rfind(wanted):
         report.note(LOST, example)
         return None
     report.note(MOVED, example)
-    start = lowest + found[0]
+    start = lowest + near.find(wanted)
     return raw._replace(start=start, end=start + len(wanted))
 
 
 def _same(there: str, wanted: str) -> bool:
     """Whether words are the same, but for the kind of blanks between them."""
     return there.split() == wanted.split()
-
-
-def _occurrences(text: str, wanted: str) -> list[int]:
-    found, start = [], text.find(wanted)
-    while start >= 0:
-        found.append(start)
-        start = text.find(wanted, start + 1)
-    return found

@@ -6,24 +6,27 @@ import json
 import re
 from io import StringIO
 from pathlib import Path
-from typing import Any, Iterable, Optional, Sequence
+from typing import Any, Iterable, Sequence
 
-from ...files.errors import DataError, located
+from ...files.errors import DataError
 from ...files.text import Line, unpacked_extension
-from ..records import Record, WordRecord
-from .columns import check_blank_lines, choose_roles, divide_numbered, take_header
+from ..records import Record
+from .columns import Row, choose_roles, divide_numbered, word_record
 from .comprehend import COLUMNS, LINE, FileMark, read_marks
 from .json_texts import parse_text
-from .roles import TAG_NAMES
+from .roles import TAG_NAMES, header_names
 from .source import Place, Source
 from .spans import make_record
 
 ROW = "row"
 # Names of columns, in lower case, with "_" for blanks.
 _TEXTS = ("text", "content", "document", "sentence", "utterance", "tokens", "words")
-_STARTS = ("start", "begin", "start_offset", "begin_offset", "start_char", "offset")
-_ENDS = ("end", "stop", "end_offset", "end_char")
-_LABELS = ("label", "type", "entity_type", "class", "tag", "category", "entity")
+_OF_MARKS = {
+    "text": _TEXTS,
+    "start": ("start", "begin", "start_offset", "begin_offset", "start_char", "offset"),
+    "end": ("end", "stop", "end_offset", "end_char"),
+    "label": ("label", "type", "entity_type", "class", "tag", "category", "entity"),
+}
 _OWN_TEXTS = ("surface", "span", "mention", "entity_text", "phrase", "value", "entity")
 # A column that says to which sentence a word belongs.
 _SENTENCE = re.compile(r"sent(?!i)|doc|para|text_?id")
@@ -39,18 +42,16 @@ _CUT = re.compile(r"\[\s*(?:'[^']*'\s*|\"[^\"]*\"\s*|-?\d+\s+)+\.\.\.\s")
 _NUMPY_NUMBERS = re.compile(r"\[\s*-?\d+(?:\s+-?\d+)+\s*\]")
 _DELIMITERS = (",", ";", "\t", "|")
 
-Row = tuple[int, list[str]]
-
 
 def fits_table(lines: Iterable[Line], path: Path) -> bool:
     """Whether a file is a table: a .csv, or one with a row of names that has texts with
     offsets, or tags with a sentence. Of other words and tags the columns tell more."""
     if unpacked_extension(path) == ".csv":
         return True
-    names = _names(next((line for _, line in lines), "").split("\t"))
+    names = header_names(next((line for _, line in lines), "").split("\t"))
     is_told = any(_SENTENCE.search(x) or _MAYBE_SENTENCE.search(x) for x in names)
     has_sentence = is_told and len(names) > 2
-    has_texts = None not in (_place(names, _TEXTS), _place(names, _STARTS))
+    has_texts = {"text", "start"} <= _places(names).keys()
     return has_texts or (has_sentence and bool(TAG_NAMES & {*names}))
 
 
@@ -122,68 +123,56 @@ def read_rows(rows: Sequence[Sequence[Any]], source: Source) -> list[Record]:
         del numbered[0]
     if not numbered:
         return []
-    names = _names(numbered[0][1])
+    names = header_names(numbered[0][1])
     if {*COLUMNS} <= {*names}:
         source.report.understood = "a table of Comprehend's marks"
         return _comprehend(numbered[1:], names, source)
-    text, start = _place(names, _TEXTS), _place(names, _STARTS)
-    end, label = _place(names, _ENDS), _place(names, _LABELS)
-    if None not in (text, start, end, label):
-        used = [i for i in (text, start, end, label) if i is not None]
-        _check_names(names, used, source)
-        source.report.understood = f"a table, {ROW} 1 a header: text, start, end, label"
-        return _marks(_whole_texts(numbered[1:], rows, text), names, source)
-    if text is not None and _has_lists(numbered[1:], text):
-        source.report.understood = f"a table, {ROW} 1 a header: a text a row"
-        return _texts(_whole_texts(numbered[1:], rows, text), names, source)
-    return _words(numbered, names, source)
+    at = _places(names)
+    is_marks = len(at) == len(_OF_MARKS)
+    if not is_marks and not ("text" in at and _has_lists(numbered[1:], at["text"])):
+        return _words(numbered, names, source)
+    for number, row in numbered[1:]:
+        if not row[at["text"]].startswith("["):
+            # Blanks around a text count in offsets.
+            row[at["text"]] = str(rows[number - 1][at["text"]])
+    source.report.understood = f"a table, {ROW} 1 a header: "
+    if is_marks:
+        _check_names(names, at.values(), source)
+        source.report.understood += "text, start, end, label"
+        return _marks(numbered[1:], names, at, source)
+    source.report.understood += "a text a row"
+    return _texts(numbered[1:], names, source)
 
 
-def _whole_texts(
-    numbered: Sequence[Row], rows: Sequence[Sequence[Any]], text: Optional[int]
-) -> list[Row]:
-    """Rows with the blanks around their texts, which count in offsets."""
-    whole = []
-    for number, row in numbered:
-        cells = list(row)
-        if text is not None and not cells[text].startswith("["):
-            cells[text] = str(rows[number - 1][text])
-        whole.append((number, cells))
-    return whole
-
-
-def _names(row: Sequence[str]) -> list[str]:
-    return [re.sub(r"[\s\-]+", "_", str(name).strip("# ").casefold()) for name in row]
-
-
-def _place(names: Sequence[str], wanted: Sequence[str]) -> Optional[int]:
-    return next((names.index(name) for name in wanted if name in names), None)
+def _places(names: Sequence[str]) -> dict[str, int]:
+    """Where the columns of marks are, as far as there are such."""
+    found = {
+        key: [x for x in wanted if x in names] for key, wanted in _OF_MARKS.items()
+    }
+    return {key: names.index(some[0]) for key, some in found.items() if some}
 
 
 def _has_lists(rows: Sequence[Row], text: int) -> bool:
     """Whether rows are texts: with lists in their cells, or tags for several words."""
     cells = [cell for _, row in rows for i, cell in enumerate(row) if i != text]
     has_blank = any(" " in row[text] for _, row in rows)
-    return any(cell.startswith("[") for cell in cells) or (
-        has_blank
-        and any(re.match(r"(O|[BILUES]-\S+)( (O|[BILUES]-\S+))+$", x) for x in cells)
-    )
+    has_lists = any(cell.startswith("[") for cell in cells)
+    return has_lists or (has_blank and any(map(_TAGS.fullmatch, cells)))
 
 
-def _marks(rows: Sequence[Row], names: list[str], source: Source) -> list[Record]:
+def _marks(
+    rows: Sequence[Row], names: list[str], at: dict[str, int], source: Source
+) -> list[Record]:
     """Texts from rows of one mark each. A blank text is that of the row before."""
-    keys = {"start": _STARTS, "end": _ENDS, "label": _LABELS}
-    at = {key: _at(names, wanted) for key, wanted in keys.items()}
-    own = [name for name in _OWN_TEXTS if name in names]
-    own = [name for name in own if name != names[at["label"]]]
+    own = [x for x in _OWN_TEXTS if x in names and x != names[at["label"]]]
     texts: dict[str, tuple[int, list[Any]]] = {}
     text = ""
     for number, row in rows:
-        found = row[_at(names, _TEXTS)]
+        found = row[at["text"]]
         text = found if found.strip() else text
         spans = texts.setdefault(text, (number, []))[1]
         if row[at["start"]]:
-            with located(source.path, what=f"{ROW} {number}: "):
+            with source.located(Place(number, ROW)):
                 span: dict[str, Any] = {"label": row[at["label"]]}
                 span.update({key: _whole(row[at[key]]) for key in ("start", "end")})
             if own:
@@ -192,14 +181,10 @@ def _marks(rows: Sequence[Row], names: list[str], source: Source) -> list[Record
     records: list[Record] = []
     for text, (number, spans) in texts.items():
         if text or spans:
-            with located(source.path, what=f"{ROW} {number}: "):
-                place = Place(number, ROW)
+            place = Place(number, ROW)
+            with source.located(place):
                 records.append(make_record(text, spans, place, source.report))
     return records
-
-
-def _at(names: Sequence[str], wanted: Sequence[str]) -> int:
-    return names.index(next(name for name in wanted if name in names))
 
 
 def _whole(value: str) -> int:
@@ -213,15 +198,15 @@ def _whole(value: str) -> int:
 def _texts(rows: Sequence[Row], names: list[str], source: Source) -> list[Record]:
     records: list[Record] = []
     for number, row in rows:
-        with located(source.path, what=f"{ROW} {number}: "):
+        with source.located(Place(number, ROW)):
             cells = {name: cell for name, cell in zip(names, row) if name and cell}
             entry = {name: _value(cell) for name, cell in cells.items()}
-        key = next((key for key in _TEXTS if key in entry), None)
-        if key is not None:
+            key = next((key for key in _TEXTS if key in entry), None)
+            if key is None:
+                continue
             if isinstance(entry[key], str):
                 entry["text"] = entry.pop(key)
-            with located(source.path, what=f"{ROW} {number}: "):
-                records += parse_text(entry, Place(number, ROW), source)
+            records += parse_text(entry, Place(number, ROW), source)
     return records
 
 
@@ -247,22 +232,11 @@ def _words(rows: Sequence[Row], names: list[str], source: Source) -> list[Record
     """Sentences from rows of one word each; columns tell the sentence, or a blank row
     divides two."""
     sentences = _sentences(rows, _sentence_columns(rows, names))
-    header, sentences = take_header(sentences, source.columns)
-    roles = choose_roles(header, sentences, rows[0][1], source)
+    sentences, roles = choose_roles(sentences, source)
+    source.report.understood = f"a table, {source.report.understood}"
     _check_quotes(rows, source)
-    check_blank_lines(sentences, roles, source)
-    sentences = divide_numbered(sentences, roles)
-    told = f"a table, {roles}"
-    source.report.understood = told + (f" ({ROW} 1 a header)" if header else "")
-    return [
-        WordRecord(
-            [row[roles.word] for _, row in sentence],
-            [row[roles.tag] for _, row in sentence],
-            [number for number, _ in sentence],
-            ROW,
-        )
-        for sentence in sentences
-    ]
+    sentences = divide_numbered(sentences, roles, source)
+    return [word_record(sentence, roles, ROW) for sentence in sentences]
 
 
 def _sentence_columns(rows: Sequence[Row], names: list[str]) -> list[int]:
@@ -331,8 +305,8 @@ def _comprehend(rows: Sequence[Row], names: list[str], source: Source) -> list[R
             continue
         name, start, end, label = (row[i] for i in at)
         line = row[at_line] if at_line is not None else ""
-        with located(source.path, what=f"{ROW} {number}: "):
+        place = Place(number, ROW)
+        with source.located(place):
             span = {"start": _whole(start), "end": _whole(end), "label": label}
-            place = Place(number, ROW)
             marks.append(FileMark(name, _whole(line) if line else None, span, place))
     return [*read_marks(marks, source)]

@@ -20,9 +20,6 @@ _PART = re.compile(r"\d+-\d+\.\d+")
 _VALUE = re.compile(r"(.*?)(?:\[(\d+)\])?")
 INSIDE_WORDS = "spans inside a word"
 
-# First word and end, and its class.
-WordSpan = tuple[int, int, str]
-
 
 def fits_webanno(lines: Iterable[Line]) -> bool:
     """Whether the first line says that this is it."""
@@ -101,8 +98,9 @@ def _record(
     return WordRecord(words, tags, [number for number, _ in rows])
 
 
-def _spans(cells: list[str], source: Source) -> Iterator[WordSpan]:
-    """Those with a number go over all words that have it, others over one."""
+def _spans(cells: list[str], source: Source) -> Iterator[tuple[int, int, str]]:
+    """The first word, the end and the class of each. Those with a number go over all
+    words that have it, others over one."""
     numbered: dict[tuple[str, str], list[int]] = {}
     for i, cell in enumerate(cells):
         for value in re.split(r"(?<!\\)\|", cell):

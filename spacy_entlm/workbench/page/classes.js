@@ -1,6 +1,6 @@
 // The classes: a button each, and a form for all that can be changed of one.
 
-import { at, make } from "./dom.js";
+import { at, classOptions, make } from "./dom.js";
 import { CLASS_KEYS } from "./keys.js";
 
 /** @typedef {{id: number, name: string, words: string, color: string}} Class */
@@ -50,8 +50,7 @@ export function showClasses(place, classes, steps) {
 function edit(row) {
   edited = row;
   at("edit-title").textContent = row ? "Change a class" : "New class";
-  const which = known.map(({ id, name }) => make("option", { value: String(id) }, name));
-  at("edit-which").replaceChildren(...which);
+  at("edit-which").replaceChildren(...classOptions());
   at("edit-more").hidden = at("edit-which-part").hidden = row === null;
   at("edit-name").value = row ? row.name : "";
   at("edit-words").value = row ? row.words : "";

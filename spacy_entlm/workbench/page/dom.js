@@ -36,6 +36,13 @@ export function classMap() {
   return new Map(rows.map((/** @type {any} */ row) => [row.id, row]));
 }
 
+/** The classes, to choose from: by number. @returns {HTMLElement[]} */
+export function classOptions() {
+  return app.state.classes.map((/** @type {any} */ row) =>
+    make("option", { value: String(row.id) }, row.name),
+  );
+}
+
 /**
  * Words of a class, in its colour.
  * @param {string} words @param {number | string} number of the class, or its name

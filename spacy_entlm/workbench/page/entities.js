@@ -1,16 +1,14 @@
 // The entities of a class: each string once, where it stands, and how to mend it.
 
 import { call, queue, say } from "./call.js";
-import { app, at, chip, classMap, counted, make } from "./dom.js";
+import { at, chip, classMap, classOptions, counted, make } from "./dom.js";
+import { open } from "./mark.js";
 
 const WAIT = 200; // milliseconds after a letter
 let page = 0;
 let typed = 0;
-/** @type {(text: number) => unknown} */ let openText = () => {};
 
-/** @param {(text: number) => unknown} open shows a text */
-export function listenToEntities(open) {
-  openText = open;
+export function listenToEntities() {
   const again = () => {
     page = 0;
     at("contexts-part").hidden = true;
@@ -32,13 +30,9 @@ export function listenToEntities(open) {
 
 /** Show a page of the strings of the class that is chosen. */
 export function showEntities() {
-  const { classes } = app.state;
   const kept = at("entity-class").value;
-  const options = classes.map((/** @type {any} */ row) =>
-    make("option", { value: String(row.id) }, row.name),
-  );
-  at("entity-class").replaceChildren(...options);
-  if (classes.some((/** @type {any} */ row) => String(row.id) === kept)) at("entity-class").value = kept;
+  at("entity-class").replaceChildren(...classOptions());
+  if (classMap().has(Number(kept))) at("entity-class").value = kept;
   const number = at("entity-class").value;
   if (!number) return;
   const asked = new URLSearchParams({
@@ -92,11 +86,7 @@ function showContexts(words, number) {
       : "You have marked none of these texts yet: the model suggests it.";
     at("contexts-total").textContent =
       `It stands in ${counted(found.total, "place")}${shown}. ${changed}`;
-    at("mend-class").replaceChildren(
-      ...app.state.classes.map((/** @type {any} */ row) =>
-        make("option", { value: String(row.id) }, row.name),
-      ),
-    );
+    at("mend-class").replaceChildren(...classOptions());
     at("mend-class").value = String(number);
     at("mend").disabled = at("unmend").disabled = texts.length === 0;
     const mend = (/** @type {number | null} */ class_) =>
@@ -117,7 +107,7 @@ function showContext(row) {
   const inside = row.class !== null && classMap().has(row.class);
   const how = row.is_found ? " suggested" : row.is_longer ? " within a longer mark" : "";
   const middle = inside ? chip(row.words, row.class, how) : make("mark", {}, row.words);
-  const open = make("button", {}, `Text ${row.text}`);
-  open.addEventListener("click", () => openText(row.text));
-  return make("li", {}, make("p", { dir: "auto" }, row.before, middle, row.after), open);
+  const button = make("button", {}, `Text ${row.text}`);
+  button.addEventListener("click", () => open(row.text));
+  return make("li", {}, make("p", { dir: "auto" }, row.before, middle, row.after), button);
 }

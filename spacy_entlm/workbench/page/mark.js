@@ -22,7 +22,7 @@ export const shown = {
 // What the page does when something was changed, and to come back to this view.
 export const steps = { look: async () => {}, goTo: (/** @type {string} */ _) => {} };
 
-const ANSWERS = { open: "", accept: "accepted", reject: "rejected", ignore: "skipped" };
+export const ANSWERS = { open: "", accept: "accepted", reject: "rejected", ignore: "skipped" };
 
 export function refresh() {
   const { text, marks, guesses, selection } = shown;

@@ -118,7 +118,7 @@ export function showMarks(place, marks, proposed, selection, classes) {
     element.dataset.label = mark && mark[1] === i + 1 ? `${name}${figure}` : "";
     element.title = sure ? `${name}, ${sure}` : name;
     const said = known ? `, ${name}${sure ? `, ${sure}` : ""}` : "";
-    if (element.role === "option" || element.getAttribute("role") === "option") {
+    if (element.getAttribute("role") === "option") {
       element.setAttribute("aria-label", `${element.textContent}${said}`);
       element.setAttribute("aria-selected", String(isChosen));
     }

@@ -26,9 +26,9 @@ function goTo(name) {
     const isThis = view === name ? "page" : "false";
     at(`to-${view}`).setAttribute("aria-current", isThis);
   }
-  if (name === "texts") showTexts(open);
+  if (name === "texts") showTexts();
   if (name === "entities") showEntities();
-  if (name === "work") showProgress(open);
+  if (name === "work") showProgress();
 }
 
 /** Show the view after the one that is shown. */
@@ -63,7 +63,7 @@ async function look() {
   showScores(state);
   showFacts();
   showOver();
-  if (!at("work").hidden) showProgress(open);
+  if (!at("work").hidden) showProgress();
   return before !== null && before.running && !state.running;
 }
 
@@ -112,7 +112,7 @@ function goBack(way) {
     const isText = ["answer", "move"].includes(done.kind) && done.n === 1;
     if (isText && !at("mark").hidden) show(await call("GET", `texts/${done.target}`));
     else if (shown.text) show(await call("GET", `texts/${shown.text.id}`), false);
-    if (!at("texts").hidden) showTexts(open);
+    if (!at("texts").hidden) showTexts();
     if (!at("entities").hidden) showEntities();
     say(way === "undo" ? "Taken back" : "Done again");
   });
@@ -215,8 +215,8 @@ function start() {
   listenToPointers();
   listenToKeys({ undo: () => goBack("undo"), redo: () => goBack("redo"), train, view: goOn });
   listenToEdit(classSteps);
-  listenToTexts(open);
-  listenToEntities(open);
+  listenToTexts();
+  listenToEntities();
   listenToSide();
   const clicks = { accept: "accept", skip: "ignore", reject: "reject" };
   for (const [id, kind] of Object.entries(clicks)) onClick(id, () => answer(kind));

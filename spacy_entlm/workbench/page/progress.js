@@ -2,10 +2,10 @@
 
 import { ends } from "./chart.js";
 import { app, at, chip, counted, make } from "./dom.js";
+import { open } from "./mark.js";
 import { sayScores } from "./side.js";
 
-/** @param {(text: number) => unknown} open shows a text */
-export function showProgress(open) {
+export function showProgress() {
   const { state } = app;
   const { counts } = state;
   const { accept, reject, ignore } = counts.answers;
@@ -25,12 +25,11 @@ export function showProgress(open) {
   at("done").value = done;
   at("done").textContent = `${Math.round(100 * done)} %`;
   at("next-step").textContent = state.progress.advice;
-  const last = state.trained[state.trained.length - 1];
-  const scores = (last && last.scores) || {};
-  at("all-score").textContent = sayScores(last && last.scores);
+  const scores = state.trained.at(-1)?.scores;
+  at("all-score").textContent = sayScores(scores);
   at("report").hidden = !state.report;
-  showFigures(scores);
-  showMistakes(scores, open);
+  showFigures(scores || {});
+  showMistakes(scores || {});
 }
 
 /** @param {any} scores */
@@ -54,8 +53,8 @@ function tag(row) {
   return tag;
 }
 
-/** @param {any} scores @param {(text: number) => unknown} open */
-function showMistakes(scores, open) {
+/** @param {any} scores */
+function showMistakes(scores) {
   const mistakes = scores.mistakes || [];
   at("mistakes-part").hidden = mistakes.length === 0;
   const where = scores.how === "crossval" ? "the accepted texts" : "the test part";

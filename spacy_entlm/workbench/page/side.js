@@ -38,16 +38,14 @@ export function showScores(state) {
   const points = state.trained
     .filter((/** @type {any} */ run) => run.scores && run.scores.f1)
     .map((/** @type {any} */ run) => ({ n: run.n_examples, f1: run.scores.f1 }));
-  const last = state.trained[state.trained.length - 1];
-  at("score").textContent = sayScores(last && last.scores);
+  at("score").textContent = sayScores(state.trained.at(-1)?.scores);
   at("unseen").textContent = sayUnseen(state);
   if (points.length > 1) at("chart").replaceChildren(curve(points));
 }
 
 /** What the trained model makes of classes without an example. @param {any} state */
-export function sayUnseen(state) {
-  const last = state.trained[state.trained.length - 1];
-  const scores = (last && last.scores) || {};
+function sayUnseen(state) {
+  const scores = state.trained.at(-1)?.scores || {};
   const names = new Map(state.classes.map((/** @type {any} */ row) => [row.id, row.name]));
   const called = (/** @type {number[]} */ numbers) =>
     (numbers || []).map((number) => names.get(number)).filter(Boolean).join(", ");

@@ -1,7 +1,8 @@
 // All texts: a list to search in, from which each text is one click away.
 
 import { call, queue } from "./call.js";
-import { app, at, chip, counted, make, percent } from "./dom.js";
+import { at, chip, classOptions, counted, make, percent } from "./dom.js";
+import { ANSWERS, open } from "./mark.js";
 
 const KINDS = {
   all: "All",
@@ -13,16 +14,14 @@ const KINDS = {
   disagreements: "Disagreements",
   test: "Test part",
 };
-const ANSWERS = { open: "", accept: "accepted", reject: "rejected", ignore: "skipped" };
 const WAIT = 200; // milliseconds after a letter
 let page = 0;
 let typed = 0;
 
-/** @param {(text: number) => unknown} open shows a text */
-export function listenToTexts(open) {
+export function listenToTexts() {
   const again = () => {
     page = 0;
-    showTexts(open);
+    showTexts();
   };
   at("search").addEventListener("input", () => {
     clearTimeout(typed);
@@ -34,19 +33,17 @@ export function listenToTexts(open) {
   for (const [id, step] of /** @type {[string, number][]} */ ([["list-back", -1], ["list-on", 1]])) {
     at(id).addEventListener("click", () => {
       page += step;
-      showTexts(open);
+      showTexts();
       scrollTo({ top: 0 });
     });
   }
 }
 
-/** Show a page of the list. @param {(text: number) => unknown} open */
-export function showTexts(open) {
+/** Show a page of the list. */
+export function showTexts() {
   const kept = at("list-class").value;
-  const classes = app.state.classes.map((/** @type {any} */ row) =>
-    make("option", { value: String(row.id) }, row.name),
-  );
-  at("list-class").replaceChildren(make("option", { value: "0" }, "any class"), ...classes);
+  const any = make("option", { value: "0" }, "any class");
+  at("list-class").replaceChildren(any, ...classOptions());
   at("list-class").value = kept || "0";
   if (!at("list-kind").value) showKinds({});
   const asked = new URLSearchParams({
@@ -68,7 +65,7 @@ export function showTexts(open) {
     at("list-pager").hidden = found.total <= found.size;
     at("list-back").disabled = page === 0;
     at("list-on").disabled = last >= found.total;
-    at("list").replaceChildren(...found.rows.map((/** @type {any} */ row) => showRow(row, open)));
+    at("list").replaceChildren(...found.rows.map(showRow));
   });
 }
 
@@ -82,8 +79,8 @@ function showKinds(counts) {
   at("list-kind").value = kept;
 }
 
-/** @param {any} row @param {(text: number) => unknown} open */
-function showRow(row, open) {
+/** @param {any} row */
+function showRow(row) {
   const facts = [
     ANSWERS[/** @type {"open"} */ (row.answer)],
     row.is_begun ? "begun" : "",

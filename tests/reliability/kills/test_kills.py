@@ -24,7 +24,6 @@ from spacy_entlm.teaching.settings import Settings as TeachSettings
 from spacy_entlm.workbench import runs as workbench_runs
 from spacy_entlm.workbench.adding import NewText
 from spacy_entlm.workbench.changes import ACCEPT
-from spacy_entlm.workbench.docs import make_pipeline
 from spacy_entlm.workbench.store import Store
 from spacy_entlm.workbench.worker import main
 
@@ -168,7 +167,7 @@ def jobs(make_job, inputs, trained, annotated, tmp_path):
 
 def workbench_job(make_job, inputs, annotated, folder):
     """A training of a workbench; marks of a person are there before and after."""
-    nlp = make_pipeline("xx")
+    nlp = spacy.blank("xx")
 
     def prepare(folder):
         store = Store(folder / workbench_runs.FILE)
