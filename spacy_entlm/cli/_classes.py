@@ -29,13 +29,12 @@ def read_classes(value: str) -> LabelWords:
     if path.suffix.lower() == JSON:
         return _read_json(path)
     if path.suffix.lower() == TEXT:
-        lines = [line.split(",") for _, line in read_lines(path)]
-        names = [name for line in lines for name in line]
-        return _named(names, f"{path}: no name of a class in it: write one a line")
+        listed = ",".join(line for _, line in read_lines(path))
+        return _named(listed, f"{path}: no name of a class in it: write one a line")
     if _is_file(path):
         problem = f"is no list of names: write a {TEXT} file with a name on each line"
         raise DataError(f"{problem}, or a {JSON} file: {EXAMPLE}", path=path)
-    return _named(value.split(","), f"no name of a class in {value!r}: {_NAMES}")
+    return _named(value, f"no name of a class in {value!r}: {_NAMES}")
 
 
 def _is_file(path: Path) -> bool:
@@ -45,8 +44,13 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _named(values: List[str], problem: str) -> LabelWords:
-    names = [name.strip() for name in values if name.strip()]
+def names_in(listed: Optional[str]) -> List[str]:
+    """Names that stand between commas."""
+    return [name.strip() for name in (listed or "").split(",") if name.strip()]
+
+
+def _named(listed: str, problem: str) -> LabelWords:
+    names = names_in(listed)
     if not names:
         raise DataError(problem)
     for name in names:
@@ -80,9 +84,8 @@ def _read_json(path: Path) -> LabelWords:
         return label_texts(classes)
 
 
-def lines_of_reading(read: LabelWords, most: Optional[int] = None) -> List[str]:
+def lines_of_reading(read: LabelWords) -> List[str]:
     """How the names of classes were read, in lines for people.
     read (Dict[str, List[str]]): The texts by which each class began."""
-    shown = list(read.items())[:most]
-    width = max((len(label) for label, _ in shown), default=0)
-    return [f"  {label:<{width}}  {' | '.join(texts)}" for label, texts in shown]
+    width = max(map(len, read), default=0)
+    return [f"  {label:<{width}}  {' | '.join(texts)}" for label, texts in read.items()]

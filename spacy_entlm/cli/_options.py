@@ -8,6 +8,7 @@ from typing import Any, Callable, Optional
 import typer
 from spacy.cli._util import app
 
+from ..backbones.names import ENTLM_BASE
 from ..corpus import formats
 from ..lexicon import readers
 from ..lexicon.match import CASE_RULES, EXACT
@@ -98,6 +99,9 @@ OUT = arg(
 LANG = opt("en", "Language whose tokenizer splits texts into words")
 GPU_ID = opt(-1, "Number of the GPU; -1: the CPU")
 OVERWRITE = flag("--overwrite", "Replace the output if it exists")
+BACKBONE = opt(
+    ENTLM_BASE, "Masked language model: a folder, or a name on the Hugging Face hub"
+)
 
 MAP = opt(
     None,

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, Dict, Iterable, List, Tuple
 
 import srsly
-import typer
-from wasabi.util import locale_escape
+
+from ..files.errors import DataError
+from ._util import show_error
 
 PROJECT_FILE = "project.yml"
 RUN = ["project", "run"]
@@ -23,18 +24,13 @@ DATA, DATASET = "data", "dataset"
 OUR_COMMANDS = "spacy entlm "
 
 
-class WrongArguments(ValueError):
-    """Arguments that spaCy would not understand, or not as they are meant."""
-
-
 def check_project_run(arguments: List[str]) -> None:
     """Check the arguments of this program, and add to them, as `project_arguments` says
     it; what is wrong ends it with one line."""
     try:
         arguments += project_arguments(arguments)
-    except WrongArguments as error:
-        line = locale_escape(f"✘ {error}")
-        typer.echo(typer.style(line, fg="red"), err=True)
+    except DataError as error:
+        show_error(str(error))
         sys.exit(1)
 
 
@@ -44,7 +40,7 @@ def project_arguments(arguments: List[str]) -> List[str]:
     arguments (List[str]): Of the program, its name first (`sys.argv`).
     RETURNS (List[str]): What is to be added: where only the folder of data is named,
         the folder's name is that of the dataset. None for other commands.
-    RAISES (WrongArguments): If the project has no variable of a name, its folder is not
+    RAISES (DataError): If the project has no variable of a name, its folder is not
         named before them, a variable lacks "vars.", or the data are no folder.
     """
     if arguments[1:3] != RUN or "--help" in arguments:
@@ -59,10 +55,10 @@ def project_arguments(arguments: List[str]) -> List[str]:
             command = (
                 f"python -m spacy project run {others[0]} . {VARS}{min(given)} ..."
             )
-            raise WrongArguments(f"name the project's folder, here '.': {command}")
+            raise DataError(f"name the project's folder, here '.': {command}")
     if DATA in known and (path := folder / given.get(DATA, "")).is_file():
         problem = f"{VARS}{DATA} names a folder, and {path} is a file: put it into a "
-        raise WrongArguments(f"{problem}folder of its own, as train{path.suffix}")
+        raise DataError(f"{problem}folder of its own, as train{path.suffix}")
     if not {DATA, DATASET} <= known.keys() or DATA not in given or DATASET in given:
         return []
     data = (folder / given[DATA]).resolve()
@@ -75,7 +71,7 @@ def _check_names(given: Iterable[str], known: Dict[str, Any]) -> None:
         if name not in known:
             near = get_close_matches(name, known, n=1)
             meant = f" (do you mean {VARS}{near[0]}?)" if near else ""
-            raise WrongArguments(
+            raise DataError(
                 f"{PROJECT_FILE} has no variable {name!r}, as in {VARS}{name}{meant}"
                 f"; it has {', '.join(known)}"
             )
@@ -86,7 +82,7 @@ def _check_bare_names(arguments: Iterable[str], known: Dict[str, Any]) -> None:
         option = argument.partition("=")[0]
         name = option.lstrip("-").removeprefix("vars.").removeprefix("var.")
         if option.startswith("-") and name in known and option != f"{VARS}{name}":
-            raise WrongArguments(f"there is no {option}: write {VARS}{name}")
+            raise DataError(f"there is no {option}: write {VARS}{name}")
 
 
 def _parse(arguments: List[str]) -> Tuple[Dict[str, str], List[str]]:

@@ -51,6 +51,11 @@ def echo(*lines: str) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def show_error(line: str) -> None:
+    """Print on stderr what is wrong."""
+    typer.echo(typer.style(locale_escape(f"✘ {line}"), fg="red"), err=True)
+
+
 def score_table(rows: Dict[str, Dict[str, float]]) -> List[str]:
     """Render shares "p", "r" and "f", by names, in percent, in lines for people."""
     shares = {name: [row["p"], row["r"], row["f"]] for name, row in rows.items()}
@@ -72,8 +77,7 @@ def one_line_errors() -> Iterator[None]:
         text = str(error)
         if isinstance(error, OSError) and error.strerror and error.filename is not None:
             text = f"{error.filename}: {error.strerror}"
-        line = " ".join(text.split()) or type(error).__name__
-        typer.echo(typer.style(locale_escape(f"✘ {line}"), fg="red"), err=True)
+        show_error(" ".join(text.split()) or type(error).__name__)
         raise typer.Exit(code=1) from error
 
 

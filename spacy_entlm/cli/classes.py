@@ -136,7 +136,7 @@ def _advice(labels: Any, rows: Any, texts: Any, read: Any) -> List[str]:
             lines.append(f"{begin} begin alike, by {' | '.join(texts[one])}")
         else:
             lines.append(f"{begin} are near to each other (cosine {cosine:.2f})")
-    if more := len(near) - MAX_PAIRS if len(near) > MAX_PAIRS else 0:
+    if (more := len(near) - MAX_PAIRS) > 0:
         lines.append(f"and {more} more pairs")
     if near:
         lines.append(

@@ -20,6 +20,7 @@ from ..files.file import check_output, write_file
 from ..files.folder import check_folder, check_output_folder, write_folder
 from ..files.json_lines import dump_json
 from ..files.text import find_forms, find_part
+from ._classes import names_in
 from ._options import COLUMNS, FORMAT, LABELS, LANG, OUT, OVERWRITE, arg, command, opt
 from ._util import echo, load_docs
 
@@ -71,8 +72,7 @@ def convert_cli(
     Inline markup is one sentence a line:
       [Angela Ruiz](PER) flew to [Lima](LOC).
     """
-    names = [name.strip() for name in (labels or "").split(",") if name.strip()]
-    read = Reading(lang, format, columns, names)
+    read = Reading(lang, format, columns, names_in(labels))
     if _is_folder_of_parts(input_path, output_path):
         check_folder(input_path)
         check_output_folder(output_path, source=input_path, overwrite=overwrite)

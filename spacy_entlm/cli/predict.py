@@ -104,9 +104,13 @@ def predict_cli(
     """
     asked = _asked(paths, labels, lang, backbone, threshold)
     if is_folder(asked.out):
-        shards = Shards(form or FORMS[0], shard_bytes or SHARD_BYTES, batch_size)
         work = Engine(engine, workers, gpus, address)
-        _to_folder(asked, shards, work, gpu_id, overwrite)
+        shards = {
+            "form": form or FORMS[0],
+            "shard_bytes": shard_bytes or SHARD_BYTES,
+            "batch_size": batch_size,
+        }
+        _to_folder(asked, work, gpu_id, **shards, overwrite=overwrite)
         return
     given = {
         "--form": form,
@@ -138,16 +142,9 @@ def apply_cli(
     """The earlier name of `predict` with a folder OUT."""
     echo("`apply` is now a part of `predict`, which takes the same arguments.")
     asked = Asked(pipeline, {}, DEFAULT_LANG, ENTLM_BASE, threshold, in_, out)
-    shards = Shards(form, shard_bytes, batch_size)
-    _to_folder(asked, shards, Engine(engine, workers, gpus, address), gpu_id, overwrite)
-
-
-class Shards(NamedTuple):
-    """How a folder is written: as the arguments of `apply_sharded`."""
-
-    form: str
-    shard_bytes: int
-    batch_size: int
+    shards = {"form": form, "shard_bytes": shard_bytes, "batch_size": batch_size}
+    work = Engine(engine, workers, gpus, address)
+    _to_folder(asked, work, gpu_id, **shards, overwrite=overwrite)
 
 
 def is_folder(out: str) -> bool:
@@ -235,20 +232,17 @@ def _counted(counts: Mapping[str, int]) -> List[str]:
     return lines
 
 
-def _to_folder(
-    asked: Asked, shards: Shards, engine: Engine, gpu_id: int, overwrite: bool
-) -> None:
-    """Write shards into a folder."""
+def _to_folder(asked: Asked, engine: Engine, gpu_id: int, **how: Any) -> None:
+    """Write shards into a folder. how (Any): Other arguments of `apply_sharded`."""
     gpu = (0 if engine.gpus else -1) if engine.name == RAY else gpu_id
     if asked.pipeline is not None:
         reader: Reader = PipelineReader.of(asked.pipeline, asked.threshold, gpu)
     else:
         _load(asked)  # it says how names are read, and what is wrong, before the work
-        how = (asked.lang, asked.backbone, asked.threshold)
-        reader = NamesReader(asked.classes, *how, gpu)
-    where = {"in_": asked.in_, "out": asked.out}
+        beginning = (asked.lang, asked.backbone, asked.threshold)
+        reader = NamesReader(asked.classes, *beginning, gpu)
     with told_when_stopped(GOES_ON):
-        apply_on(engine, reader, **where, **shards._asdict(), overwrite=overwrite)
+        apply_on(engine, reader, asked.in_, asked.out, **how)
 
 
 def _load(asked: Asked) -> Language:

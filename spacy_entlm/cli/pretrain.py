@@ -3,26 +3,18 @@
 from pathlib import Path
 from typing import List, Optional
 
-from ..backbones.names import ENTLM_BASE
-from ._options import arg, command, flag, opt
+from ._options import BACKBONE, arg, command, flag, opt
 from ._util import RESUMED, echo
-
-TEXT = arg(
-    "TEXT...",
-    'Text: .txt, .jsonl with a "text" a line, packed (.xz .gz) or not, .spacy; or a '
-    "data folder with unlabeled.*; several files are read as one text",
-)
-OUT = arg("OUT", "New folder for the model")
-BACKBONE = opt(
-    ENTLM_BASE, "Masked language model: a folder, or a name on the Hugging Face hub"
-)
-SEED = opt(0, "Seed of all random numbers")
 
 
 @command("pretrain", stopped=RESUMED)
 def pretrain_cli(
-    text: List[Path] = TEXT,
-    out: Path = OUT,
+    text: List[Path] = arg(
+        "TEXT...",
+        'Text: .txt, .jsonl with a "text" a line, packed (.xz .gz) or not, .spacy; or '
+        "a data folder with unlabeled.*; several files are read as one text",
+    ),
+    out: Path = arg("OUT", "New folder for the model"),
     backbone: str = BACKBONE,
     minutes: Optional[float] = opt(None, "End after so many minutes"),
     steps: Optional[int] = opt(
@@ -50,7 +42,7 @@ def pretrain_cli(
         metavar="FILE",
     ),
     held_out: float = opt(0.01, "Share of the lines that is kept for measuring"),
-    seed: int = SEED,
+    seed: int = opt(0, "Seed of all random numbers"),
     precision: str = opt(
         "float32", "float32, or bfloat16, which is much faster on some processors"
     ),

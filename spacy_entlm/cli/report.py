@@ -5,10 +5,9 @@ from typing import Optional
 
 import spacy
 
-from ..backbones.names import ENTLM_BASE
 from ..files.errors import DataError
 from ..files.file import check_output, replace_file
-from ._options import arg, command, entlm_cli, flag, group, opt
+from ._options import BACKBONE, arg, command, entlm_cli, flag, group, opt
 from ._util import check_outputs, echo
 
 _WORDS = 'Label words, {"PER": [...]} in a .json file, or the folder of a pipeline'
@@ -20,9 +19,7 @@ report_cli = group("report", _HELP, entlm_cli)
 def label_words_cli(
     output_path: Path = arg("OUT.html", "Page to write"),
     words_path: Path = opt(..., _WORDS, "--words"),
-    backbone: str = opt(
-        ENTLM_BASE, "Masked language model: a folder, or a name on the Hugging Face hub"
-    ),
+    backbone: str = BACKBONE,
     report_file: Optional[Path] = opt(
         None,
         "Report that `search` wrote; if it lies beside the words it is found",

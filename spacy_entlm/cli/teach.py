@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import List, Optional
 
-from ..backbones.names import ENTLM_BASE
-from ._options import arg, command, flag, opt
+from ._options import BACKBONE, arg, command, flag, opt
 from ._util import RESUMED, echo, told_when_stopped
 
 
@@ -16,9 +15,7 @@ def teach_cli(
         '"kinds": ["city", "place"]}]}, and "labels" where these are fixed',
     ),
     out: Path = arg("OUT", "New folder for the model"),
-    backbone: str = opt(
-        ENTLM_BASE, "Masked language model: a folder, or a name on the Hugging Face hub"
-    ),
+    backbone: str = BACKBONE,
     text: Optional[List[Path]] = opt(
         None,
         "Plain text to read in between; may be given several times",

@@ -7,13 +7,13 @@ from typing import List, Optional
 import typer
 from spacy.language import Language
 
-from ..backbones.names import ENTLM_BASE
 from ..files.counts import count_of
 from ..files.errors import DataError
 from ..files.file import check_output
 from ..files.folder import check_output_folder
 from ..pipeline.loading import blank_pipeline
 from . import _options as opts
+from ._classes import names_in
 from ._options import arg, command, opt
 from ._util import echo, load_lexicon
 
@@ -38,9 +38,7 @@ def workbench_cli(
         None, "Names of tags that TEXTS give as numbers, from 0, eg O,B-PER,I-PER"
     ),
     lang: str = opts.LANG,
-    backbone: str = opt(
-        ENTLM_BASE, "Masked language model: a folder, or a name on the Hugging Face hub"
-    ),
+    backbone: str = opts.BACKBONE,
     port: int = opt(
         8900, "Port of this machine; 0: any that is free", min=0, max=65535
     ),
@@ -115,11 +113,6 @@ def _asked(texts: Path, nlp: Language) -> Optional[str]:
         answer = typer.prompt(question, default=SENTENCES).strip().lower()
         if answer in UNITS:
             return answer
-
-
-def names_in(listed: Optional[str]) -> List[str]:
-    """Names that stand between commas."""
-    return [name.strip() for name in (listed or "").split(",") if name.strip()]
 
 
 def is_asked() -> bool:

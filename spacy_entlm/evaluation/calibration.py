@@ -7,7 +7,7 @@ from typing import Iterable, List, Optional
 
 import numpy
 from markupsafe import Markup
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 from spacy.training import Example
 
 from ..files.errors import DataError
@@ -46,12 +46,8 @@ class CalibrationCurve:
     error: Optional[float]
 
 
-@dataclass
-class _Figures:
+class _Figures(BaseModel):
     confidence: CalibrationCurve
-
-
-FIGURES = TypeAdapter(_Figures)
 
 
 def calibration_curve(examples: Iterable[Example]) -> CalibrationCurve:
@@ -92,7 +88,7 @@ def read_calibration_curve(path: Path) -> CalibrationCurve:
     RAISES (DataError): If they are not there, or others."""
     figures = read_json(path)
     try:
-        return FIGURES.validate_python(figures).confidence
+        return _Figures.model_validate(figures).confidence
     except ValidationError as error:
         text = "holds no confidences: it is no file of `evaluate --out`"
         raise DataError(text, path=path) from error
@@ -102,8 +98,8 @@ def calibration_page(found: CalibrationCurve, title: str) -> str:
     """The reliability diagram as a page (str)."""
     drawn = found.bins and pages.has_matplotlib()
     picture = draw_bins(found.bins) if drawn else None
-    values = {"picture": picture, "how_to_get": pages.HOW_TO_GET}
-    return pages.render_page("calibration.html", title=title, **vars(found), **values)
+    values = {"title": title, "picture": picture, **vars(found)}
+    return pages.render_page("calibration.html", **values)
 
 
 def draw_bins(bins: List[Bin]) -> Markup:

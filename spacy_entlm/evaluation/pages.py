@@ -80,6 +80,7 @@ def render_page(template: str, **values: Any) -> str:
         keep_trailing_newline=True,
     )
     environment.filters["number"] = number
+    environment.globals["how_to_get"] = HOW_TO_GET
     return printable(environment.get_template(template).render(values))
 
 

@@ -23,7 +23,6 @@ from ..corpus.texts import (
 )
 from ..files.errors import DataError
 from ..files.file import (
-    check_extension,
     check_output,
     lock_file,
     sync,
@@ -49,13 +48,12 @@ Entry = Dict[str, Any]
 
 
 def check_files(in_: Path, out: Path, overwrite: bool) -> None:
-    """RAISES (DataError): If there is no such input, or the output may not be written,
-    or one of them has no form that is known."""
+    """RAISES (DataError): If there is no such input, its form is not known, or the
+    output may not be written."""
     if is_parquet(in_):
         check_file(in_)
     else:
         check_text_files([in_])
-    check_extension(out, OUT_EXTENSIONS)
     check_output(out, source=in_, overwrite=overwrite)
 
 
@@ -71,7 +69,8 @@ def predict_file(
 ) -> "Counter[str]":
     """Find the entities of the texts of a file, with a progress bar, and write them.
 
-    nlp (Language): The pipeline. in_, out (Path): As `check_files` allows them.
+    nlp (Language): The pipeline. in_, out (Path): As `check_files` allows them; out
+        ends in one of OUT_EXTENSIONS.
     batch_size (int): Texts that are read together.
     resume (bool): Whether to go on where a run ended; of JSON lines.
     tell (Callable): Gets a line on how to go on, if the run is ended.
@@ -103,7 +102,7 @@ def predict_file(
         if extension == HTML:
             _write_page(found(), temporary, in_.name)
             return counts
-        schema = parquet.columns(_place(in_)) if is_parquet(in_) else None
+        schema = parquet.columns(Place(str(in_))) if is_parquet(in_) else None
         with open_writer(temporary, extension[1:], schema) as writer:
             for doc, entry in found():
                 writer.write(writer.row(doc, entry))
@@ -112,10 +111,6 @@ def predict_file(
 
 def is_parquet(path: Path) -> bool:
     return path.suffix.lower() == parquet.EXTENSION
-
-
-def _place(path: Path) -> Place:
-    return Place(str(path))
 
 
 def _predicted(
@@ -153,8 +148,7 @@ def _numbered_entries(path: Path) -> Iterator[Tuple[int, str, Entry]]:
     if not is_parquet(path):
         yield from text_entries(path, longest=None)
         return
-    n_groups = len(parquet.row_groups(_place(path)))
-    for number, row in enumerate(parquet.read_rows(_place(path), 0, n_groups), 1):
+    for number, row in enumerate(parquet.read_rows(Place(str(path))), 1):
         yield number, text_of(row, path, number), row
 
 

@@ -25,10 +25,12 @@ def row_groups(place: Place) -> List[int]:
         return [file_.metadata.row_group(i).total_byte_size for i in groups]
 
 
-def read_rows(place: Place, start: int, end: int) -> Iterator[Dict[str, Any]]:
-    """The rows of some row groups, by the names of the columns."""
+def read_rows(
+    place: Place, start: int = 0, end: Optional[int] = None
+) -> Iterator[Dict[str, Any]]:
+    """The rows of some row groups, or of all, by the names of the columns."""
     with open_parquet(place) as file_:
-        groups = list(range(start, end))
+        groups = list(range(file_.num_row_groups)[start:end])
         for batch in file_.iter_batches(_N_ROWS, row_groups=groups):
             yield from batch.to_pylist()
 
@@ -42,9 +44,9 @@ def columns(place: Place) -> Any:
 @contextmanager
 def open_parquet(place: Place) -> Iterator[Any]:
     """RAISES (DataError): If it is no such file, or pyarrow is missing."""
-    parquet, arrow = _parquet(), _arrow()
+    arrow = _arrow()
     try:
-        with place.open() as file_, parquet.ParquetFile(file_) as opened:
+        with place.open() as file_, arrow.parquet.ParquetFile(file_) as opened:
             yield opened
     except arrow.ArrowInvalid as error:
         raise DataError(f"{place.uri}: no Parquet file ({error})") from error
@@ -52,18 +54,11 @@ def open_parquet(place: Place) -> Iterator[Any]:
 
 def _arrow() -> Any:
     try:
-        import pyarrow
+        import pyarrow.parquet
     except ImportError as error:
         problem = "Parquet needs pyarrow: pip install 'spacy-entlm[ray]'"
         raise DataError(problem) from error
     return pyarrow
-
-
-def _parquet() -> Any:
-    _arrow()
-    import pyarrow.parquet
-
-    return pyarrow.parquet
 
 
 class ParquetWriter:
@@ -81,7 +76,7 @@ class ParquetWriter:
             own.append((META, pa.string()))
         self.schema = pa.schema([*kept, *own])
         self._rows: List[Dict[str, Any]] = []
-        self._file = _parquet().ParquetWriter(path, self.schema, compression="zstd")
+        self._file = pa.parquet.ParquetWriter(path, self.schema, compression="zstd")
 
     def row(self, doc: Doc, entry: Dict[str, Any]) -> Dict[str, Any]:
         """What is written of a text. entry: What the input says of it."""

@@ -1,6 +1,5 @@
 """Files and folders where they lie: here, or wherever fsspec reads and writes."""
 
-import tempfile
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
@@ -12,6 +11,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from ..files.errors import DataError
 from ..files.file import write_file
+from ..files.temporary import temporary_folder
 
 # In the last part of a path: it is a pattern of names.
 _PATTERN = "*?["
@@ -50,12 +50,6 @@ class Place:
         inner.path = f"{self.path.rstrip('/')}/{name}"
         return inner
 
-    def is_folder(self) -> bool:
-        return bool(self.fs.isdir(self.path))
-
-    def exists(self) -> bool:
-        return bool(self.fs.exists(self.path))
-
     def open(self) -> IO[bytes]:
         """Open the file to read bytes."""
         # Files that lie far away read lines without a limit to their length.
@@ -76,7 +70,7 @@ class Place:
     def names(self) -> List[str]:
         """The names of what lies in this folder, in order; none if there is none."""
         self.fs.invalidate_cache(self.path)
-        if not self.is_folder():
+        if not self.fs.isdir(self.path):
             return []
         paths = self.fs.ls(self.path, detail=False)
         return sorted(path.rstrip("/").rsplit("/", 1)[-1] for path in paths)
@@ -85,12 +79,13 @@ class Place:
         """This file; or the files in this folder, or those that a pattern names, in the
         order of their names, but for hidden ones.
         RAISES (DataError): If there is none."""
-        if any(sign in self.path for sign in _PATTERN) and not self.exists():
+        exists = self.fs.exists(self.path)
+        if any(sign in self.path for sign in _PATTERN) and not exists:
             found = self.fs.glob(self.path, detail=True)
-        elif self.is_folder():
+        elif self.fs.isdir(self.path):
             found = self.fs.find(self.path, maxdepth=1, detail=True)
         else:
-            found = {self.path: self.fs.info(self.path)} if self.exists() else {}
+            found = {self.path: self.fs.info(self.path)} if exists else {}
         files = [
             self._found(path, found[path])
             for path in sorted(found)
@@ -115,8 +110,8 @@ class Place:
             with write_file(Path(self.path)) as temporary:
                 yield temporary
             return
-        with tempfile.TemporaryDirectory(prefix="entlm-") as folder:
-            temporary = Path(folder, Path(self.path).name)
+        with temporary_folder() as folder:
+            temporary = folder / Path(self.path).name
             yield temporary
             self.fs.put_file(str(temporary), self.path)
 
@@ -127,5 +122,5 @@ class Place:
 
     def remove(self) -> None:
         """Remove the file, if there is one."""
-        if self.exists():
+        if self.fs.exists(self.path):
             self.fs.rm_file(self.path)

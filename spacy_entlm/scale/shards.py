@@ -56,8 +56,7 @@ def form_of(uri: str) -> str:
     RAISES (DataError): If no such file is read."""
     name = Path(uri.rsplit("/", 1)[-1])
     extension = unpacked_extension(name)
-    is_packed = name.suffix.lower() in PACKED
-    if extension in EXTENSIONS and not (is_packed and extension not in _DIVIDED):
+    if extension in (_DIVIDED if is_packed(uri) else EXTENSIONS):
         return extension
     known = ", ".join(EXTENSIONS)
     raise DataError(

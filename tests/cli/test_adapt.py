@@ -6,9 +6,8 @@ import pytest
 import spacy
 import torch
 from spacy.tokens import DocBin
-from typer.testing import CliRunner
 
-from spacy_entlm.cli import entlm_cli
+from ..commands import entlm, error_of
 
 TEXTS = [
     f"{who} left {place} ."
@@ -28,12 +27,9 @@ def adapt(trained_folder, make_examples, tmp_path, monkeypatch):
 
     def run(*options, pipeline=trained_folder, text="texts.txt", out="out", code=0):
         given = [pipeline, text, out, "--examples", "train.spacy", *options]
-        result = CliRunner().invoke(entlm_cli, ["adapt", *map(str, given)])
+        result = entlm("adapt", *given)
         assert result.exit_code == code, result.output
-        if code == 1:
-            assert len(result.stderr.splitlines()) == 1, result.stderr
-            return result.stderr
-        return result.stdout
+        return error_of(result) if code else result.stdout
 
     return run
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from typer.testing import CliRunner
+from spacy_entlm.cli import annotate
 
-from spacy_entlm.cli import annotate, entlm_cli
+from ..commands import entlm
 
 N_LINES = 3000
 
@@ -37,8 +37,7 @@ def test_plain_text_is_read_once_and_not_held(tmp_path, monkeypatch):
     monkeypatch.setattr(
         annotate, "write_docs", lambda docs, path: write_docs(noted(docs), path)
     )
-    command = ["annotate", "lexicon.tsv", "plain.txt", "out.spacy"]
-    result = CliRunner().invoke(entlm_cli, command)
+    result = entlm("annotate", "lexicon.tsv", "plain.txt", "out.spacy")
     assert result.exit_code == 0, result.stderr
     assert len(ahead) == N_LINES
     assert N_LINES <= read[0] < 1.5 * N_LINES

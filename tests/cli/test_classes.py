@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import spacy
 import torch
-from typer.testing import CliRunner
 
 import spacy_entlm
-from spacy_entlm.cli import entlm_cli
+
+from ..commands import entlm
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def classes(knowing, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def classes(*args, options=("--backbone", str(knowing)), code=0):
-        result = CliRunner().invoke(entlm_cli, ["classes", *map(str, args), *options])
+        result = entlm("classes", *args, *options)
         assert result.exit_code == code, result.output
         return (result.stderr if code else result.output).splitlines()
 

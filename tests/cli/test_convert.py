@@ -2,15 +2,15 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-import spacy
 from spacy.cli._util import app as spacy_app
 from spacy.tokens import DocBin
 from typer.testing import CliRunner
 
-from spacy_entlm.cli import entlm_cli
+from ..commands import entlm, error_of, read_docbin
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared" / "data"
@@ -23,22 +23,11 @@ def convert(tmp_path, monkeypatch):
     """Run the command in a folder of its own, that holds a small corpus."""
     monkeypatch.chdir(tmp_path)
     Path("in.conll").write_text(CONLL)
-
-    def convert(*args):
-        return CliRunner().invoke(entlm_cli, ["convert", *map(str, args)])
-
-    return convert
+    return partial(entlm, "convert")
 
 
 def assert_one_line_error(result, text):
-    assert result.exit_code == 1
-    assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
-    assert text in line
-
-
-def read_docbin(path):
-    return list(DocBin().from_disk(path).get_docs(spacy.blank("en").vocab))
+    assert text in error_of(result) and result.stdout == ""
 
 
 def test_convert_writes_a_docbin_and_prints_the_report(convert):
@@ -295,10 +284,7 @@ def test_a_training_part_without_an_entity_ends_in_one_line(convert, data, part)
     folder = data(**{part: "Ann O\nleft O\n", "test": ANN})
     text = Path("data", f"{part.replace('__', '/')}.txt")
     target = text.rename(text.with_suffix(".conll"))
-    result = convert(folder, "out")
-    assert result.exit_code == 1
-    (line,) = result.stderr.splitlines()
-    assert f"{target}: no entity in it" in line
+    assert f"{target}: no entity in it" in error_of(convert(folder, "out"))
     assert not Path("out").exists()
 
 
@@ -363,13 +349,6 @@ def test_of_distant_text_in_several_forms_one_is_read(convert, data):
     result = convert(folder, "named", "--format", "conll")
     assert result.exit_code == 0
     assert "distant.txt is read, not distant.jsonl" in result.stdout
-
-
-@pytest.mark.parametrize("command", ["convert", "sample"])
-def test_help_shows_an_example(command):
-    result = CliRunner().invoke(entlm_cli, [command, "--help"])
-    assert result.exit_code == 0
-    assert f"\n    python -m spacy entlm {command} " in result.stdout
 
 
 def test_commands_are_part_of_the_spacy_command():

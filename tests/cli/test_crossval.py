@@ -20,18 +20,7 @@ STORE = Path("build/crossval/data.folds.jsonl")
 def crossval(tmp_path, monkeypatch, annotated, bert, label_words):
     """Runs the command in a folder of its own that holds data and label words."""
     monkeypatch.chdir(tmp_path)
-    lines = [
-        json.dumps(
-            {
-                "text": text,
-                "spans": [
-                    {"start": start, "end": end, "label": label}
-                    for start, end, label in annotation["entities"]
-                ],
-            }
-        )
-        for text, annotation in annotated
-    ]
+    lines = [json.dumps({"text": text, **marks}) for text, marks in annotated]
     Path("data.jsonl").write_text("\n".join(lines) + "\n")
     Path("words.json").write_text(json.dumps(label_words))
 
@@ -152,7 +141,6 @@ def test_what_is_odd_about_the_data_is_told_once(crossval, guess):
         (["--out", "data.json"], {"data": "data.json"}, "is the input too"),
         (["--paths.label_words", "n.json"], {}, "n.json: no such file"),
         (["--training.epochz", 3], {}, "epochz"),
-        (["--component.x", 3], {}, "component"),
         (["--paths.backbone", "./none"], {}, "Cannot find the masked LM"),
         ([], {"data": "empty.txt"}, "no entity in 3 sentences"),
     ],

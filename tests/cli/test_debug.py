@@ -1,10 +1,10 @@
+from functools import partial
 from pathlib import Path
 
 import pytest
 from spacy.tokens import Doc, DocBin, Span
-from typer.testing import CliRunner
 
-from spacy_entlm.cli import entlm_cli
+from ..commands import entlm, error_of
 
 CONFIG = Path(__file__).resolve().parents[2] / "configs" / "entlm.cfg"
 
@@ -18,15 +18,15 @@ def train_file(tmp_path, blank_nlp, bert, make_examples):
     return path
 
 
-def debug(*arguments):
-    return CliRunner().invoke(entlm_cli, ["debug", *map(str, arguments)])
+@pytest.fixture
+def debug(train_file, bert):
+    """Runs the command with a tiny backbone: (*overrides) -> result."""
+    paths = ("--paths.train", train_file, "--paths.backbone", bert)
+    return partial(entlm, "debug", CONFIG, *paths)
 
 
-def test_shows_label_words_entities_and_windows(train_file, bert):
-    result = debug(
-        CONFIG, "--paths.train", train_file, "--paths.backbone", bert,
-        "--paths.label_words", train_file.with_name("none.json"),
-    )  # fmt: skip
+def test_shows_label_words_entities_and_windows(debug, train_file):
+    result = debug("--paths.label_words", train_file.with_name("none.json"))
     assert result.exit_code == 0, result.output
     assert "PER: 8 entities" in result.output
     assert "label words: " in result.output
@@ -35,61 +35,44 @@ def test_shows_label_words_entities_and_windows(train_file, bert):
     assert "suits the backbone: 0.001" in result.output
 
 
-def test_pieces_of_a_label_word_are_shown(train_file, bert, tmp_path):
+def test_pieces_of_a_label_word_are_shown(debug, tmp_path):
     words = tmp_path / "words.json"
     words.write_text('{"PER": ["Johnjohn", "mary"], "LOC": ["paris"], "ORG": ["corp"]}')
-    result = debug(
-        CONFIG, "--paths.train", train_file, "--paths.backbone", bert,
-        "--paths.label_words", words,
-    )  # fmt: skip
+    result = debug("--paths.label_words", words)
     assert result.exit_code == 0, result.output
     assert "Johnjohn [john ##" in result.output
 
 
-def test_an_unsuitable_learning_rate_is_pointed_out(train_file, bert):
-    result = debug(
-        CONFIG, "--paths.train", train_file, "--paths.backbone", bert,
-        "--training.optimizer.learn_rate.initial_rate", "0.00001",
-    )  # fmt: skip
+def test_an_unsuitable_learning_rate_is_pointed_out(debug):
+    result = debug("--training.optimizer.learn_rate.initial_rate", "0.00001")
     assert result.exit_code == 0, result.output
     assert "far off" in result.output
 
 
 def test_missing_config_is_one_clear_line(tmp_path):
-    result = debug(tmp_path / "none.cfg")
-    assert result.exit_code == 1
-    assert "none.cfg: no such file" in result.output
+    told = error_of(entlm("debug", tmp_path / "none.cfg"))
+    assert "none.cfg: no such file" in told
 
 
-def test_missing_backbone_is_one_clear_line(train_file, tmp_path):
-    result = debug(
-        CONFIG, "--paths.train", train_file, "--paths.backbone", tmp_path / "no_model"
-    )
-    assert result.exit_code == 1
-    assert "Cannot find the masked LM" in result.output
-    assert "Traceback" not in result.output
+def test_missing_backbone_is_one_clear_line(debug, tmp_path):
+    told = error_of(debug("--paths.backbone", tmp_path / "no_model"))
+    assert "Cannot find the masked LM" in told
 
 
-def test_unknown_setting_is_a_clear_error(train_file, bert):
-    result = debug(
-        CONFIG, "--paths.train", train_file, "--paths.backbone", bert,
-        "--components.entlm_ner.model.windoww", "3",
-    )  # fmt: skip
+def test_unknown_setting_is_a_clear_error(debug):
+    result = debug("--components.entlm_ner.model.windoww", "3")
     assert result.exit_code == 1
     assert "windoww" in result.output
 
 
-def test_marks_that_cannot_be_learned_are_told(train_file, blank_nlp, bert):
+def test_marks_that_cannot_be_learned_are_told(debug, train_file, blank_nlp, bert):
     nlp = blank_nlp(bert)
     docs = list(DocBin().from_disk(train_file).get_docs(nlp.vocab))
     doc = Doc(nlp.vocab, words=["John", "\n", "Smith", "\n", "Mary", "\n", "Ann"])
     doc.set_ents([Span(doc, *span, "PER") for span in ((0, 3), (4, 5), (6, 7))])
     doc.spans["sc"] = [Span(doc, 2, 5, "PER")]
     DocBin(docs=[*docs, doc]).to_disk(train_file)
-    result = debug(
-        CONFIG, "--paths.train", train_file, "--paths.backbone", bert,
-        "--paths.label_words", train_file.with_name("none.json"),
-    )  # fmt: skip
+    result = debug("--paths.label_words", train_file.with_name("none.json"))
     assert result.exit_code == 0, result.output
     assert "Docs with marks in doc.spans" in result.output
     told = "Entities over a line break, which can never be found whole: 1, eg"
@@ -104,7 +87,5 @@ def test_a_file_that_spacy_does_not_read_is_told(tmp_path, name):
     else:
         path.mkdir()
         (path / "train.txt").write_text("[Ann](PER) left\n")
-    result = debug(CONFIG, "--paths.train", path)
-    assert result.exit_code == 1
-    (line,) = result.stderr.splitlines()
+    line = error_of(entlm("debug", CONFIG, "--paths.train", path))
     assert name in line and "entlm convert" in line

@@ -2,12 +2,12 @@
 
 import json
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from spacy_entlm.cli import entlm_cli
+from ..commands import entlm, error_of
 
 GOLD = "[Anna Smith](PER) lives in [Berlin](LOC) .\n[Mary](PER) [John](PER) left .\n"
 
@@ -18,11 +18,7 @@ def evaluate(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("data").mkdir()
     Path("data/test.txt").write_text(GOLD)
-
-    def evaluate(*args):
-        return CliRunner().invoke(entlm_cli, ["evaluate", *map(str, args)])
-
-    return evaluate
+    return partial(entlm, "evaluate")
 
 
 def test_figures_are_shown_and_written(evaluate, trained_folder):
@@ -103,10 +99,8 @@ def test_classes_that_the_pipeline_lacks_are_told(evaluate, trained_folder):
 def test_bad_arguments_are_one_line(evaluate, trained_folder, args, text):
     Path("out/model-last").mkdir(parents=True)
     Path("out/model-last/config.cfg").touch()
-    result = evaluate(*(trained_folder if arg == "PIPELINE" else arg for arg in args))
-    assert result.exit_code == 1
-    (line,) = result.stderr.splitlines()
-    assert text in line
+    given = [trained_folder if arg == "PIPELINE" else arg for arg in args]
+    assert text in error_of(evaluate(*given))
 
 
 def test_the_test_part_is_not_written_over(evaluate, trained_folder):

@@ -1,16 +1,16 @@
+from functools import partial
 from pathlib import Path
 
 import srsly
-from typer.testing import CliRunner
 
-from spacy_entlm.cli import entlm_cli
 from spacy_entlm.cli.init_project import project_files
+
+from ..commands import entlm
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def init_project(folder):
-    return CliRunner().invoke(entlm_cli, ["init-project", str(folder)])
+init_project = partial(entlm, "init-project")
 
 
 def test_writes_the_whole_project(tmp_path):

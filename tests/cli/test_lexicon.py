@@ -2,13 +2,14 @@ import json
 import lzma
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from spacy_entlm.cli import entlm_cli
 from spacy_entlm.lexicon.readers import read_lexicon
+
+from ..commands import entlm, error_of
 
 TSV = (
     "Lima\tGPE\tatlas\nRome\tGPE\tatlas\nAnn\tPERSON\tbook\nRome\tPERSON\tbook\n"
@@ -26,11 +27,7 @@ def lexicon(tmp_path, monkeypatch):
     Path("people.txt").write_text("Ann\nBo\n\n\x00\n")
     weighted = [{"name": f"n{i}", "label": "X", "weight": i} for i in range(10)]
     Path("weighted.jsonl").write_text("\n".join(map(json.dumps, weighted)))
-
-    def lexicon(*args):
-        return CliRunner().invoke(entlm_cli, ["lexicon", *map(str, args)])
-
-    return lexicon
+    return partial(entlm, "lexicon")
 
 
 def test_merge_writes_one_lexicon_and_counts_what_it_leaves_out(lexicon):
@@ -95,18 +92,8 @@ def test_show_without_ambiguous_names(lexicon):
     ],
 )
 def test_bad_input_is_one_line(lexicon, args, text):
-    result = lexicon(*args)
-    assert result.exit_code == 1
-    (line,) = result.stderr.splitlines()
-    assert text in line
+    assert text in error_of(lexicon(*args))
     assert not Path("out.jsonl").exists()
-
-
-@pytest.mark.parametrize("command", ["merge", "show", "wikidata"])
-def test_help_has_an_example(lexicon, command):
-    result = lexicon(command, "--help")
-    assert result.exit_code == 0
-    assert f"python -m spacy entlm lexicon {command}" in result.stdout
 
 
 def test_commands_need_the_extra_only_to_ask_wikidata():

@@ -1,13 +1,14 @@
 """The command `merge`: what it says of two workbenches."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from spacy_entlm.cli import entlm_cli
 from spacy_entlm.workbench.adding import NewText
 from spacy_entlm.workbench.store import Store
+
+from ..commands import entlm, error_of
 
 WORDS = [("Anna", True), ("met", True), ("Bob", False)]
 
@@ -27,11 +28,7 @@ def merge(tmp_path, monkeypatch):
             marks = [(1, 2, 1)] if name == "two" else [(1, 2, 1), (3, 4, 1)]
             answer = "reject" if name == "two" and i == 11 else "accept"
             store.answer(i + 1, answer, marks, 0)
-
-    def run(*args):
-        return CliRunner().invoke(entlm_cli, ["merge", *map(str, args)])
-
-    return run
+    return partial(entlm, "merge")
 
 
 def test_agreement_and_the_first_disagreements_are_shown(merge):
@@ -71,7 +68,5 @@ def test_what_is_taken_can_be_said(merge):
     ],
 )
 def test_bad_arguments_are_one_line(merge, args, text):
-    result = merge(*args)
-    assert result.exit_code == 1 and text in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1
+    assert text in error_of(merge(*args))
     assert not Path("out").exists()

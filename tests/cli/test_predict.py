@@ -2,17 +2,19 @@
 
 import gzip
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 import spacy
 from spacy.tokens import DocBin
-from typer.testing import CliRunner
 
-from spacy_entlm.cli import entlm_cli
 from spacy_entlm.corpus.readers import read_docs
 from spacy_entlm.files.counts import count_of
 from spacy_entlm.pipeline.entlm_ner import EntLMNER
+
+from ..commands import entlm
+from ..commands import read_jsonl as read
 
 LINES = ["Anna Smith lives in Berlin .", "The cat sleeps .", "Berlin is old ."]
 PER, LOC = (0, 10, "PER"), (20, 26, "LOC")
@@ -22,17 +24,7 @@ PER, LOC = (0, 10, "PER"), (20, 26, "LOC")
 def predict(trained_folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("in.txt").write_text("\n".join(LINES) + "\n", encoding="utf8")
-
-    def predict(*args):
-        args = ["predict", str(trained_folder), *map(str, args)]
-        return CliRunner().invoke(entlm_cli, args)
-
-    return predict
-
-
-def read(path):
-    lines = Path(path).read_text(encoding="utf8").splitlines()
-    return [json.loads(line) for line in lines]
+    return partial(entlm, "predict", trained_folder)
 
 
 def spans(entry):
@@ -324,8 +316,7 @@ def test_parquet_goes_in_and_out(predict):
 
 
 def test_the_earlier_name_says_where_it_went(trained_folder, predict):
-    args = ["apply", str(trained_folder), "in.txt", "found"]
-    result = CliRunner().invoke(entlm_cli, args)
+    result = entlm("apply", trained_folder, "in.txt", "found")
     assert result.exit_code == 0 and "`predict`" in result.stdout
     assert len(read(next(Path("found/data").glob("*.jsonl")))) == 3
-    assert " apply " not in CliRunner().invoke(entlm_cli, ["--help"]).stdout
+    assert " apply " not in entlm("--help").stdout

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from spacy_entlm.cli import entlm_cli
 from spacy_entlm.pipeline.entlm_ner import EntLMNER
+
+from ..commands import entlm, error_of, read_jsonl
 
 NAMES = "PER,LOC,ORG"
 
@@ -20,16 +20,15 @@ def predict(knowing, texts, tmp_path, monkeypatch):
     Path("in.txt").write_text("\n".join(texts) + "\n", encoding="utf8")
 
     def predict(*args, options=("--backbone", str(knowing), "--lang", "xx")):
-        return CliRunner().invoke(entlm_cli, ["predict", *map(str, args), *options])
+        return entlm("predict", *args, *options)
 
     return predict
 
 
 def spans(path):
-    lines = Path(path).read_text(encoding="utf8").splitlines()
     return [
-        [(s["start"], s["end"], s["label"]) for s in json.loads(line)["spans"]]
-        for line in lines
+        [(s["start"], s["end"], s["label"]) for s in entry["spans"]]
+        for entry in read_jsonl(path)
     ]
 
 
@@ -149,18 +148,13 @@ BACKBONE = ("--backbone", "none")
 def test_what_cannot_be_done_is_one_line(predict, args, options, message):
     Path("7.json").write_text("7")
     Path("in.json").write_text('{"PER": 7}')
-    result = predict(*args, options=options)
-    assert result.exit_code == 1
-    (line,) = result.stderr.splitlines()
-    assert message in line
+    assert message in error_of(predict(*args, options=options))
     assert not Path("out.jsonl").exists()
 
 
 def test_a_backbone_that_reads_no_names_is_told(predict, bert):
     options = ("--labels", NAMES, "--backbone", str(bert), "--lang", "xx")
-    result = predict("in.txt", "out.jsonl", options=options)
-    assert result.exit_code == 1
-    (line,) = result.stderr.splitlines()
+    line = error_of(predict("in.txt", "out.jsonl", options=options))
     assert "leave the option out for entlm-base" in line
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 import transformers
-from typer.testing import CliRunner
 
 from spacy_entlm.backbones.names import resolve_backbone
-from spacy_entlm.cli import entlm_cli
 from spacy_entlm.pretraining import run
+
+from ..commands import entlm, error_of
 
 LINES = ["Anna lives in Berlin .", "John works for Acme Bank in Paris ."] * 20
 SMALL = ["--steps", 2, "--batch-size", 2, "--length", 16, "--device", "cpu"]
@@ -32,8 +32,7 @@ def pretrain(bert):
 
     def run(*args, backbone=bert):
         options = [] if backbone is None else ["--backbone", backbone]
-        line = ["pretrain", *args, *options]
-        return CliRunner().invoke(entlm_cli, list(map(str, line)))
+        return entlm("pretrain", *args, *options)
 
     return run
 
@@ -125,13 +124,5 @@ def test_shipped_backbone_is_the_default(pretrain, bert, monkeypatch):
 )
 def test_bad_input_is_one_line(pretrain, args, message):
     Path("bad.txt").write_bytes(b"good\ncaf\xe9\n")
-    result = pretrain(*args)
-    assert result.exit_code == 1
-    (line,) = result.stderr.strip().splitlines()
-    assert message in line
+    assert message in error_of(pretrain(*args))
     assert not list(Path().glob("out*"))
-
-
-def test_help_has_an_example():
-    result = CliRunner().invoke(entlm_cli, ["pretrain", "--help"])
-    assert "python -m spacy entlm pretrain chemistry.txt" in result.stdout

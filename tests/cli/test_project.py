@@ -4,11 +4,8 @@ import sys
 
 import pytest
 
-from spacy_entlm.cli._project import (
-    WrongArguments,
-    check_project_run,
-    project_arguments,
-)
+from spacy_entlm.cli._project import check_project_run, project_arguments
+from spacy_entlm.files.errors import DataError
 
 PROJECT = """
 vars: {dataset: news, data: assets/news, shots: 5}
@@ -84,7 +81,7 @@ def test_the_folder_of_the_project_may_be_another(run, tmp_path, monkeypatch):
     ],
 )
 def test_a_variable_that_there_is_not_is_refused(run, option, told, capsys):
-    with pytest.raises(WrongArguments) as caught:
+    with pytest.raises(DataError) as caught:
         run("fit", ".", *option)
     assert told in str(caught.value)
     with pytest.raises(SystemExit) as ended:
@@ -96,14 +93,14 @@ def test_a_variable_that_there_is_not_is_refused(run, option, told, capsys):
 
 def test_the_folder_of_the_project_comes_before_variables(run):
     """spaCy takes the first variable for it."""
-    with pytest.raises(WrongArguments, match=r"run fit \. --vars\.data \.\.\."):
+    with pytest.raises(DataError, match=r"run fit \. --vars\.data \.\.\."):
         run("fit", "--vars.data", "my_data")
 
 
 def test_a_file_in_place_of_the_folder_of_data_is_told(run, tmp_path):
     (tmp_path / "marked.jsonl").write_text("{}")
     told = r"marked\.jsonl is a file: put it into a folder of its own, as train\.jsonl"
-    with pytest.raises(WrongArguments, match=told):
+    with pytest.raises(DataError, match=told):
         run("fit", ".", "--vars.data", "marked.jsonl")
 
 

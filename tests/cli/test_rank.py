@@ -1,30 +1,23 @@
 """The command `rank`: the next texts, pre-marked, for an annotation tool."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 import spacy
-from typer.testing import CliRunner
 
-from spacy_entlm.cli import entlm_cli
 from spacy_entlm.corpus.readers import read_docs
+
+from ..commands import entlm
+from ..commands import read_jsonl as read
 
 
 @pytest.fixture
 def rank(trained_folder, texts, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("in.txt").write_text("\n\n".join(texts) + "\n", encoding="utf8")
-
-    def rank(*args):
-        args = ["rank", str(trained_folder), *map(str, args)]
-        return CliRunner().invoke(entlm_cli, args)
-
-    return rank
-
-
-def read(path):
-    return [json.loads(x) for x in Path(path).read_text(encoding="utf8").splitlines()]
+    return partial(entlm, "rank", trained_folder)
 
 
 def test_lines_have_words_spans_and_reasons(rank, trained, texts):

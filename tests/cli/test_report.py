@@ -3,7 +3,6 @@
 import json
 import re
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy
@@ -20,44 +19,7 @@ from spacy_entlm.evaluation.label_words.page import (
 )
 from spacy_entlm.evaluation.pages import HOW_TO_GET
 
-VOID = {"meta"}
-
-
-class Page(HTMLParser):
-    """Checks that elements nest, and keeps them and the cells of tables."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.open, self.tags, self.tables, self.texts = [], [], [], []
-        self.feed(html)
-        self.close()
-        assert not self.open
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-        if tag == "table":
-            self.tables.append([])
-        elif tag == "tr":
-            self.tables[-1].append([])
-
-    def handle_endtag(self, tag):
-        if tag not in VOID:
-            assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] in ("td", "th"):
-            self.tables[-1][-1].append(data)
-        elif data.strip():
-            self.texts.append(data)
-
-    def count(self, tag):
-        return sum(name == tag for name, _ in self.tags)
-
-    @property
-    def n_marks(self):
-        return sum("PathCollection" in attrs.get("id", "") for _, attrs in self.tags)
+from ..html_page import Page, assert_needs_nothing_beside_it
 
 
 @pytest.fixture
@@ -118,13 +80,7 @@ def test_page_shows_words_rows_and_nearest_vocabulary_words(report):
 
 def test_page_needs_nothing_from_a_network(report):
     report()
-    html = Path("out.html").read_text(encoding="utf8")
-    page = read_page()
-    assert not re.search(r"url\((?!#)|@import", html)
-    assert not {"script", "link", "img", "iframe"} & {name for name, _ in page.tags}
-    for _, attrs in page.tags:
-        assert not {"src", "href", "onload"} & set(attrs)
-        assert attrs.get("xlink:href", "#").startswith("#")
+    assert_needs_nothing_beside_it(Path("out.html").read_text(encoding="utf8"))
 
 
 def test_the_package_brings_a_backbone(report):
@@ -261,6 +217,19 @@ def test_bad_arguments_are_one_line(report):
         assert result.exit_code == 1
         (line,) = result.stderr.splitlines()
         assert text in line
+
+
+def test_calibration_is_drawn_from_what_evaluate_wrote(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    part = {"low": 0.5, "high": 0.6, "n": 3, "confidence": 0.55, "right": 1.0}
+    told = {"confidence": {"bins": [part], "error": 0.45}, "sentences": 3}
+    Path("figures.json").write_text(json.dumps(told))
+    command = ["report", "calibration", "figures.json", "out.html"]
+    assert CliRunner().invoke(entlm_cli, command).exit_code == 0
+    assert read_page().tables[0][1] == ["0.50 to 0.60", "3", "0.55", "1.00"]
+    Path("figures.json").write_text('{"confidence": 3}')
+    result = CliRunner().invoke(entlm_cli, [*command, "--overwrite"])
+    assert "figures.json: holds no confidences" in result.stderr
 
 
 def test_help_shows_an_example(report):

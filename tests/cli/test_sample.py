@@ -1,13 +1,10 @@
-import json
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
-import spacy
-from spacy.tokens import DocBin
-from typer.testing import CliRunner
 
-from spacy_entlm.cli import entlm_cli
+from ..commands import entlm, error_of, read_docbin, read_jsonl
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 
@@ -21,16 +18,7 @@ def sample(tmp_path, monkeypatch):
         tag = ("B-PER", "B-LOC", "O")[i % 3]
         blocks.append(f"word{i} {tag}\n" + "and O\n" * (i % 5))
     Path("train.conll").write_text("\n".join(blocks))
-
-    def sample(*args):
-        return CliRunner().invoke(entlm_cli, ["sample", *map(str, args)])
-
-    return sample
-
-
-def read_jsonl(path):
-    lines = Path(path).read_text(encoding="utf-8").strip().split("\n")
-    return [json.loads(line) for line in lines]
+    return partial(entlm, "sample")
 
 
 def count_tags(path):
@@ -53,8 +41,7 @@ def test_sample_writes_exactly_k_and_prints_the_counts(sample):
 
 def test_sample_writes_a_docbin(sample):
     sample("train.conll", "out.spacy", "--shots", 2)
-    docs = DocBin().from_disk("out.spacy").get_docs(spacy.blank("en").vocab)
-    assert len(list(docs)) == 4
+    assert len(read_docbin("out.spacy")) == 4
 
 
 def test_same_seed_gives_the_same_file_and_another_seed_another(sample):
@@ -82,8 +69,7 @@ def test_short_sentences_are_left_out_of_all_and_of_at_least(sample):
     result = sample("corpus", "out", "--shots", 3, *options)
     assert result.exit_code == 0, result.stderr
     assert "no sentence without entities" in result.stdout
-    docs = DocBin().from_disk("out/train.spacy").get_docs(spacy.blank("en").vocab)
-    assert list(map(len, docs)) == [3, 3]
+    assert list(map(len, read_docbin("out/train.spacy"))) == [3, 3]
     result = sample("train.conll", "x.jsonl", "--shots", "all", "--min-words", 9)
     assert "no sentence has 9 words" in result.stderr
 
@@ -96,10 +82,8 @@ def test_sample_reports_what_it_could_not_use(sample):
 
 
 def test_unreachable_k_is_one_line_with_the_counts(sample):
-    result = sample("train.conll", "out.spacy", "--shots", 11)
-    assert result.exit_code == 1
-    (line,) = result.stderr.splitlines()
-    assert "LOC: 10 of 11, PER: 10 of 11" in line
+    told = error_of(sample("train.conll", "out.spacy", "--shots", 11))
+    assert "LOC: 10 of 11, PER: 10 of 11" in told
     assert not Path("out.spacy").exists()
 
 
@@ -117,10 +101,7 @@ def test_unreachable_k_is_one_line_with_the_counts(sample):
     ],
 )
 def test_bad_arguments_are_one_line(sample, args, text):
-    result = sample(*args)
-    assert result.exit_code == 1
-    (line,) = result.stderr.splitlines()
-    assert text in line
+    assert text in error_of(sample(*args))
     assert not Path("out.spacy").exists()
 
 
@@ -146,8 +127,7 @@ def corpus(sample):
 
 
 def texts(path):
-    docs = DocBin().from_disk(path).get_docs(spacy.blank("en").vocab)
-    return [doc.text for doc in docs]
+    return [doc.text for doc in read_docbin(path)]
 
 
 def test_a_folder_gives_a_folder(sample, corpus):

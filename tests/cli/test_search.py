@@ -9,9 +9,10 @@ import spacy
 import typer
 from safetensors.torch import load_file
 from spacy.tokens import DocBin
-from typer.testing import CliRunner
 
 from spacy_entlm.cli import entlm_cli
+
+from ..commands import entlm, error_of
 
 TEXT = """\
 Ann B-PER
@@ -41,7 +42,7 @@ def search(tmp_path, monkeypatch):
     def search(*args, source="in.conll", out="out.json"):
         command = ["search", source, out, *args, "--overwrite"]
         command += [] if "--backbone" in args else ["--backbone", ""]
-        return CliRunner().invoke(entlm_cli, list(map(str, command)))
+        return entlm(*command)
 
     return search
 
@@ -192,10 +193,7 @@ def test_docbin_and_json_lines_are_read(search):
     ],
 )
 def test_bad_arguments_are_one_line(search, args, text):
-    result = search(*args)
-    assert result.exit_code == 1
-    (line,) = result.stderr.splitlines()
-    assert text in line
+    assert text in error_of(search(*args))
     assert not Path("out.json").exists()
 
 
@@ -211,15 +209,8 @@ def test_bad_arguments_are_one_line(search, args, text):
 def test_text_without_words_is_one_line(search, content, text):
     if content is not None:
         Path("bad.conll").write_text(content)
-    result = search("--method", "data", source="bad.conll")
-    assert result.exit_code == 1
-    (line,) = result.stderr.splitlines()
-    assert text in line
+    assert text in error_of(search("--method", "data", source="bad.conll"))
     assert not Path("out.json").exists()
-
-
-def test_help_shows_an_example(search):
-    assert "python -m spacy entlm search annotated.jsonl" in search("--help").stdout
 
 
 def write_text(**names):
@@ -310,22 +301,18 @@ def test_a_bare_search_finds_what_the_project_finds(search):
     write_text(PER="Mary", LOC="Rome")
     Path("data").mkdir()
     for out, options in (("a.json", []), ("b.json", ["--data", "data"])):
-        command = ["search", "text.conll", out, *options]
-        assert CliRunner().invoke(entlm_cli, command).exit_code == 0
+        assert entlm("search", "text.conll", out, *options).exit_code == 0
     assert read("a.json") == read("b.json")
-    defaults = {o.name: o.default for o in entlm_cli_command("search").params}
+    command = typer.main.get_command(entlm_cli).commands["search"]
+    defaults = {o.name: o.default for o in command.params}
     assert (defaults["backbone"], defaults["smoothing"]) == ("entlm-base", True)
-
-
-def entlm_cli_command(name):
-    return typer.main.get_command(entlm_cli).commands[name]
 
 
 @pytest.mark.parametrize("old", ["out.json", "out.report.json", "out.rows.safetensors"])
 def test_files_that_are_there_stay_unless_it_is_told(search, old):
     Path(old).write_text("old")
-    command = ["search", "in.conll", "out.json", "--backbone", "", "--method", "data"]
-    result = CliRunner().invoke(entlm_cli, command)
+    options = ("--backbone", "", "--method", "data")
+    result = entlm("search", "in.conll", "out.json", *options)
     assert result.exit_code == 1 and "--overwrite" in result.stderr
     assert Path(old).read_text() == "old"
 

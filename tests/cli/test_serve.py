@@ -2,15 +2,15 @@
 
 import os
 import sys
+from functools import partial
 
 import pytest
-from typer.testing import CliRunner
 
-from spacy_entlm.cli import entlm_cli, serve
+from spacy_entlm.cli import serve
 
+from ..commands import entlm, error_of
 
-def run(*args):
-    return CliRunner().invoke(entlm_cli, ["serve", *map(str, args)])
+run = partial(entlm, "serve")
 
 
 @pytest.fixture
@@ -47,9 +47,7 @@ def test_as_many_copies_as_readers(served, trained_folder):
     "args, text", [(["none"], "none"), (["none", "--queue", 1], "more than may wait")]
 )
 def test_bad_arguments_are_one_line(served, args, text):
-    result = run(*args)
-    assert result.exit_code == 1 and text in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1
+    assert text in error_of(run(*args))
     assert not served
 
 
@@ -58,9 +56,7 @@ def test_without_the_extra_it_is_named(monkeypatch, package):
     for name in ("server", "http", "metrics"):
         monkeypatch.delitem(sys.modules, f"spacy_entlm.serving.{name}", raising=False)
     monkeypatch.setitem(sys.modules, package, None)
-    result = run("none")
-    assert result.exit_code == 1 and "[serve]" in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1
+    assert "[serve]" in error_of(run("none"))
 
 
 @pytest.mark.parametrize(

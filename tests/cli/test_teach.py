@@ -5,12 +5,12 @@ import lzma
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from spacy_entlm.backbones.names import resolve_backbone
-from spacy_entlm.cli import entlm_cli
 from spacy_entlm.teaching import run
 from spacy_entlm.teaching.loop import Loop
+
+from ..commands import entlm, error_of
 
 SMALL = ["--steps", 2, "--lines-per-step", 2, "--texts-per-step", 2, "--device", "cpu"]
 
@@ -48,7 +48,7 @@ def teach(bert):
 
     def teach(*args, backbone=bert):
         options = [] if backbone is None else ["--backbone", backbone]
-        return CliRunner().invoke(entlm_cli, list(map(str, ["teach", *args, *options])))
+        return entlm("teach", *args, *options)
 
     return teach
 
@@ -167,10 +167,7 @@ def test_bad_input_is_one_line(teach, args, message):
     Path("long.jsonl").write_text(json.dumps(long))
     Path("bad.json").write_text('[{"labels": {"who": ["@NONE"]}}]')
     before = sorted(Path().iterdir())
-    result = teach(*args)
-    assert result.exit_code == 1
-    (line,) = result.stderr.strip().splitlines()
-    assert message in line
+    assert message in error_of(teach(*args))
     assert sorted(Path().iterdir()) == before
 
 
@@ -184,10 +181,7 @@ def test_bad_input_is_one_line(teach, args, message):
 )
 def test_backbone_that_cannot_be_used_is_one_line(teach, backbone, message):
     Path("empty").mkdir()
-    result = teach("marked.jsonl", "out", *SMALL, backbone=backbone)
-    assert result.exit_code == 1
-    (line,) = result.stderr.strip().splitlines()
-    assert message in line
+    assert message in error_of(teach("marked.jsonl", "out", *SMALL, backbone=backbone))
     assert not list(Path().glob("out*"))
 
 
@@ -210,8 +204,3 @@ def test_a_stopped_run_tells_how_to_go_on(teach, monkeypatch, step, told):
     assert (result.exit_code, told in result.stderr) == (130, True)
     again = teach("marked.jsonl", "out", *SMALL, *["--resume"] * step)
     assert again.exit_code == 0, again.output
-
-
-def test_help_has_an_example():
-    result = CliRunner().invoke(entlm_cli, ["teach", "--help"])
-    assert "python -m spacy entlm teach marked.jsonl my-lm" in result.stdout

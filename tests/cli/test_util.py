@@ -8,8 +8,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from spacy_entlm.cli import entlm_cli
 from spacy_entlm.cli._options import command
 from spacy_entlm.cli._util import ANEW, GOES_ON, echo, one_line_errors
+
+from ..commands import entlm
 
 
 def test_one_line_errors_folds_long_messages_and_lets_other_errors_pass(capsys):
@@ -19,6 +22,17 @@ def test_one_line_errors_folds_long_messages_and_lets_other_errors_pass(capsys):
     assert "first second\n" in capsys.readouterr().err
     with pytest.raises(KeyError), one_line_errors():
         raise KeyError("a bug")
+
+
+def test_each_command_shows_an_example_in_its_help():
+    root = typer.main.get_command(entlm_cli)
+    found = {(name,): one for name, one in root.commands.items()}
+    for group in ("lexicon", "report"):
+        own = found.pop((group,)).commands.items()
+        found.update({(group, name): one for name, one in own})
+    for names in (names for names, one in found.items() if not one.hidden):
+        told = entlm(*names, "--help").stdout
+        assert f"\n    python -m spacy entlm {' '.join(names)} " in told
 
 
 def press_ctrl_c():

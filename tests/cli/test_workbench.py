@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from spacy_entlm.cli import entlm_cli
 from spacy_entlm.workbench.store import Store
+
+from ..commands import entlm, error_of
 
 
 @pytest.fixture
@@ -31,8 +31,7 @@ def workbench(served, tmp_path, monkeypatch):
     Path("texts.txt").write_text("Anna sleeps.\nIt rains.\n", encoding="utf8")
 
     def run(*args):
-        args = ["workbench", *map(str, args), "--lang", "xx"]
-        return CliRunner().invoke(entlm_cli, args)
+        return entlm("workbench", *args, "--lang", "xx")
 
     return run
 
@@ -94,9 +93,7 @@ def test_bad_arguments_are_one_line(workbench, served, args, text):
     Path("full", "mine").write_text("mine")
     Path("empty").mkdir()
     Path("empty.txt").write_text("\n")
-    result = workbench(*args)
-    assert result.exit_code == 1 and text in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1
+    assert text in error_of(workbench(*args))
     assert not served
 
 
@@ -159,9 +156,9 @@ def test_a_taken_port_is_told_before_anything_else(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "texts.txt").write_text("Anna sleeps.\n", encoding="utf8")
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        args = ["workbench", "texts.txt", "wb", "--labels", "PER", "--port", port]
-        result = CliRunner().invoke(entlm_cli, args)
+        port = taken.getsockname()[1]
+        args = ("texts.txt", "wb", "--labels", "PER", "--port", port)
+        result = entlm("workbench", *args)
     assert result.exit_code == 1 and result.stdout == ""
     assert f"cannot listen on port {port}" in result.stderr
     assert not (tmp_path / "wb").exists()

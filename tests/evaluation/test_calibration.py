@@ -1,7 +1,5 @@
 """Confidences beside what is right."""
 
-import shutil
-
 import pytest
 import spacy
 from spacy.tokens import Doc, Span, SpanGroup
@@ -69,32 +67,22 @@ def test_the_page_has_the_bins_and_a_picture():
 
 
 @pytest.mark.slow
-def test_the_page_fits_a_phone_and_its_points_are_whole(tmp_path):
-    sync_api = pytest.importorskip(
-        "playwright.sync_api", reason="no Playwright: pip install '.[browser]'"
-    )
-    chromium = shutil.which("chromium")
-    if chromium is None or not has_matplotlib():
-        pytest.skip("no chromium or no matplotlib on this machine")
+def test_the_page_fits_a_phone_and_its_points_are_whole(browser, tmp_path):
+    pytest.importorskip("matplotlib")
     bins = [Bin(0.0, 0.2, 5, 0.0, 0.0), Bin(0.95, 1.0, 200, 1.0, 1.0)]
     title = "Confidences of a_rather_long_path/to/figures_of_the_test_part.json"
     path = tmp_path / "page.html"
     path.write_text(
         calibration_page(CalibrationCurve(bins, 0.1), title), encoding="utf8"
     )
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox"]
-        )
-        page = browser.new_page(viewport={"width": 390, "height": 844})
-        page.goto(path.as_uri())
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
-        # What is drawn is cut at the frame: the largest point lies within it.
-        code = """() => { const frame = document.querySelector("#patch_2")
-            .getBoundingClientRect(); return [...document.querySelectorAll(
-            "#PathCollection_1 path")].map(x => x.getBoundingClientRect()).every(p =>
-            frame.left <= p.left && p.right <= frame.right && frame.top <= p.top &&
-            p.bottom <= frame.bottom); }"""
-        assert page.locator("#PathCollection_1 path").count() == 2
-        assert page.evaluate(code)
-        browser.close()
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto(path.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    # What is drawn is cut at the frame: the largest point lies within it.
+    code = """() => { const frame = document.querySelector("#patch_2")
+        .getBoundingClientRect(); return [...document.querySelectorAll(
+        "#PathCollection_1 path")].map(x => x.getBoundingClientRect()).every(p =>
+        frame.left <= p.left && p.right <= frame.right && frame.top <= p.top &&
+        p.bottom <= frame.bottom); }"""
+    assert page.locator("#PathCollection_1 path").count() == 2
+    assert page.evaluate(code)

@@ -1,7 +1,6 @@
 """The page of `predict`: how sure each entity is, and what is shown of many texts."""
 
 import re
-import shutil
 import time
 
 import pytest
@@ -34,22 +33,6 @@ def test_nothing_comes_from_elsewhere_and_texts_stay_texts():
     page = predictions_page([entry("</script><b>Ann", (12, 15, "<i>"))], "<u>")
     assert page.count("<script") == 1 and "<b>Ann" not in page and "<i>" not in page
     assert "http" not in page and "&lt;u&gt;" in page
-
-
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip(
-        "playwright.sync_api", reason="no Playwright: pip install '.[browser]'"
-    )
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("no chromium on this machine")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox"]
-        )
-        yield browser
-        browser.close()
 
 
 def opened(browser, path, texts, **settings):

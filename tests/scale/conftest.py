@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from spacy_entlm.cli import entlm_cli
+from ..commands import entlm
 
 LINES = [
     "Anna Smith lives in Berlin .",
@@ -31,10 +30,10 @@ def apply(trained_folder, tmp_path, monkeypatch):
     Path("in.txt").write_text("\n".join(LINES) + "\n", encoding="utf8")
 
     def apply(in_, out, *args, pipeline=trained_folder):
-        args = ["predict", str(pipeline), in_, out, "--shard-bytes", SMALL, *args]
+        args = ["predict", pipeline, in_, out, "--shard-bytes", SMALL, *args]
         if "--shard-bytes" in args[6:]:
             del args[4:6]
-        return CliRunner().invoke(entlm_cli, list(map(str, args)))
+        return entlm(*args)
 
     return apply
 

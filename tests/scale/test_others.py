@@ -5,18 +5,14 @@ from pathlib import Path
 
 import pytest
 import spacy
-from typer.testing import CliRunner
 
-from spacy_entlm.cli import entlm_cli
 from spacy_entlm.corpus.docs import write_docs
 from spacy_entlm.label_words.lm_counts import count_predictions
 from spacy_entlm.model.search_reader import TextReader
 from spacy_entlm.scale import counts
 from spacy_entlm.scale.engines import Engine
 
-
-def run(*args):
-    return CliRunner().invoke(entlm_cli, list(map(str, args)))
+from ..commands import entlm
 
 
 @pytest.fixture
@@ -42,7 +38,7 @@ def in_parts(monkeypatch):
 
 
 def test_names_are_marked_in_shards(marked, read_lines, lines):
-    result = run("annotate", marked, "in.txt", "out", "--engine", "local")
+    result = entlm("annotate", marked, "in.txt", "out", "--engine", "local")
     assert result.exit_code == 0, result.stderr
     assert "3 names to match" in result.stdout and "5 texts" in result.stdout
     found = read_lines("out")
@@ -53,13 +49,13 @@ def test_names_are_marked_in_shards(marked, read_lines, lines):
     ]
     # Another lexicon is another run.
     marked.write_text('{"name": "Rome", "label": "LOC"}')
-    result = run("annotate", marked, "in.txt", "out", "--engine", "local")
+    result = entlm("annotate", marked, "in.txt", "out", "--engine", "local")
     assert result.exit_code == 1 and "another reader" in result.stderr
 
 
 @pytest.mark.parametrize("option", ["--gold", "--only-matches"])
 def test_what_needs_one_file_is_refused(marked, option):
-    result = run("annotate", marked, "in.txt", "out", "--engine", "local", option)
+    result = entlm("annotate", marked, "in.txt", "out", "--engine", "local", option)
     assert result.exit_code == 1 and "--engine has no" in result.stderr
 
 
@@ -81,7 +77,7 @@ def test_search_with_ray_finds_the_same_words(bert, docs, tmp_path):
     for engine in ("local", "ray"):
         out = tmp_path / f"{engine}.json"
         args = ["--method", "lm", "--backbone", bert, "--engine", engine]
-        result = run("search", tmp_path / "in.spacy", out, *args, "--workers", 2)
+        result = entlm("search", tmp_path / "in.spacy", out, *args, "--workers", 2)
         assert result.exit_code == 0, result.stderr
     reports = [
         json.loads((tmp_path / f"{engine}.report.json").read_text())

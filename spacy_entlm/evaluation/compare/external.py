@@ -15,7 +15,7 @@ from ...corpus.forms.json_entries import read_entries
 from ...corpus.forms.source import Source
 from ...corpus.records import WordRecord
 from ...corpus.tags import OUTSIDE, doc_to_tags, find_prefixed, tags_to_entities
-from ...files.errors import DataError
+from ...files.errors import DataError, located
 from ...files.json_lines import dump_line, read_json
 from ...files.temporary import temporary_folder
 from ...files.text import read_lines
@@ -147,13 +147,11 @@ def _read_predictions(path: Path, bare: List[Doc], labels: Sequence[str]) -> Non
         )
     prefixed = find_prefixed(tag for record in tagged for tag in record.tags)
     for number, (record, doc) in enumerate(zip(tagged, bare), 1):
-        try:
+        with located(place, number):
             if record.words != [token.text for token in doc]:
                 raise ValueError("other words than those of the test part")
             spans = tags_to_entities(record.tags, prefixed).spans
             if unknown := {label for _, _, label in spans} - set(labels):
                 known = ", ".join(labels)
                 raise ValueError(f"{min(unknown)!r} has no example; there are {known}")
-        except ValueError as error:
-            raise DataError(str(error), path=place, line=number) from error
         doc.set_ents([Span(doc, *span) for span in spans])

@@ -11,7 +11,7 @@ from ...files.errors import DataError
 from ...files.file import replace_file
 from ...files.json_lines import dump_json
 from ...files.records import Record
-from ..pages import HOW_TO_GET, NOTHING, as_svg, has_matplotlib, new_figure, render_page
+from ..pages import NOTHING, as_svg, has_matplotlib, new_figure, render_page
 from ..statistics import SEED, paired_difference
 from .config import Comparison
 from .run import RECORDS_FILE, Result
@@ -93,7 +93,7 @@ def write_report(
     figures = _draw(scores, names) if has_matplotlib() else []
     values = {"title": title, "tables": tables, "notes": notes, "figures": figures}
     for name, template in ((PAGE, "compare.html"), (MARKDOWN, "compare.md")):
-        page = render_page(template, **values, how_to_get=HOW_TO_GET)
+        page = render_page(template, **values)
         replace_file(folder / name, page.encode("utf8"))
     summary: Dict[str, Any] = {"title": title, "notes": notes}
     for name, part in parts.items():

@@ -19,10 +19,8 @@ CURVE_COLOR = "#4477aa"
 
 def screen_lines(result: Result) -> List[str]:
     """The report for the screen, in short."""
-    hint = "" if pages.has_matplotlib() else pages.HOW_TO_GET
-    return pages.render_page(
-        "crossval.txt", result=result, how_to_get=hint
-    ).splitlines()
+    values = {"result": result, "has_picture": pages.has_matplotlib()}
+    return pages.render_page("crossval.txt", **values).splitlines()
 
 
 def render(result: Result, settings: Mapping[str, Any], path: Path) -> str:
@@ -40,7 +38,6 @@ def render(result: Result, settings: Mapping[str, Any], path: Path) -> str:
         rule=RULE,
         colors=pages.label_colors(c.label for c in result.classes),
         picture=draw_curve(result.curve) if drawn else None,
-        how_to_get=pages.HOW_TO_GET,
         inline=inline,
     )
 

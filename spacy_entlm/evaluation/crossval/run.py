@@ -92,40 +92,21 @@ def run_trainings(
         before = f", {len(done)} of them done before" if done else ""
         notify(f"{count_of(len(trainings), 'trainings')}{before}")
         # By sentences: trainings on a part of them take less time.
-        clock = _Clock(sum(len(t.train) for t in waiting), len(waiting), notify)
+        total, start = sum(len(t.train) for t in waiting), time.monotonic()
         form: Any = {"bar_format": BAR, "smoothing": 0, **bar_place()}
-        with tqdm(total=clock.total, leave=False, **form) as progress:
+        with tqdm(total=total, leave=False, **form) as progress:
             for i, t in enumerate(waiting, 1):
                 progress.set_description(f"Training {i} of {len(waiting)}")
                 train, test = ([docs[i] for i in part] for part in (t.train, t.test))
                 done[t] = trainer.train_and_predict(train, test, seed=t.seed)
                 records.append([{"key": keys[t], **done[t]._asdict()}])
                 progress.update(len(t.train))
-                clock.count(len(t.train))
-                if progress.disable:  # there is no bar that shows it
-                    clock.tell(i)
+                left = sum(len(t.train) for t in waiting[i:])
+                if left and progress.disable:  # there is no bar that shows it
+                    seconds = (time.monotonic() - start) * left / (total - left)
+                    told = f"Training {i} of {len(waiting)} is done"
+                    notify(f"{told}: {duration(seconds)} to go")
     return done
-
-
-class _Clock:
-    """Tells how long the trainings that are left take. total (int): Sentences of all.
-    n_trainings (int): How many there are."""
-
-    def __init__(self, total: int, n_trainings: int, notify: Notify) -> None:
-        self.total, self.n_trainings, self.notify = total, n_trainings, notify
-        self.done, self.start = 0, time.monotonic()
-
-    def count(self, n_sentences: int) -> None:
-        """A training is done. n_sentences (int): That it learned from."""
-        self.done += n_sentences
-
-    def tell(self, number: int) -> None:
-        """Say how long the others take. number (int): Of trainings that are done."""
-        seconds = time.monotonic() - self.start
-        left = seconds * (self.total - self.done) / max(self.done, 1)
-        if number < self.n_trainings:
-            told = f"Training {number} of {self.n_trainings} is done"
-            self.notify(f"{told}: {duration(left)} to go")
 
 
 def duration(seconds: float) -> str:

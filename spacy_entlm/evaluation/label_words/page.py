@@ -70,25 +70,24 @@ def _views(
     from ...label_words.rows import Rows, initial_row
 
     tokenizer = masked_lm.tokenizer
-    whole = Rows(masked_lm.decoder.weight, None).weight
-    rows = Rows(whole.detach().cpu(), None)
-    vocabulary = rows.weight.numpy()[: len(tokenizer)]
+    vocabulary = Rows(masked_lm.decoder.weight, None).weight.detach().cpu()
+    rows = Rows(vocabulary, None)
     ids = {x: {w: word_pieces(w, tokenizer) for w in ws} for x, ws in words.items()}
     views: List[ClassView] = []
     points: List[Point] = []
     for label, own in ids.items():
         shown = {w: tokenizer.convert_ids_to_tokens(i) for w, i in own.items()}
-        groups = {word: [i] for word, i in own.items() if i}
-        for word, group in groups.items():
-            row = initial_row(rows, group)[0].numpy()
+        known = {word: pieces for word, pieces in own.items() if pieces}
+        for word, pieces in known.items():
+            row = initial_row(rows, [pieces])[0].numpy()
             points.append(Point(word, label, False, row))
         class_row = own_rows.get(label)
-        if class_row is None and groups:
-            class_row = initial_row(rows, [i for i in own.values() if i])[0].numpy()
+        if class_row is None and known:
+            class_row = initial_row(rows, list(known.values()))[0].numpy()
         near = []
         if class_row is not None:
             points.append(Point(label, label, True, class_row))
-            near = _nearest(class_row, vocabulary, tokenizer, ids)
+            near = _nearest(class_row, vocabulary.numpy(), tokenizer, ids)
         counted = report.get("classes", {}).get(label, {})
         views.append(ClassView(label, shown, counted, near))
     return views, points
@@ -99,8 +98,8 @@ def render_label_words(
 ) -> str:
     """The HTML of what is shown; without points or matplotlib there is no picture."""
     colors = pages.label_colors(view.label for view in views)
-    values: Dict[str, Any] = {"views": views, "settings": settings, "colors": colors}
-    values.update(picture=None, how_to_get=pages.HOW_TO_GET if points else "")
+    values: Dict[str, Any] = {"views": views, "points": points, "picture": None}
+    values.update(settings=settings, colors=colors)
     if points and pages.has_matplotlib():
         plane, values["shown"] = project(numpy.stack([point.row for point in points]))
         values["picture"] = draw_points(points, plane, colors)

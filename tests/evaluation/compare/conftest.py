@@ -11,14 +11,8 @@ from spacy_entlm.evaluation.compare.workers import Outcome
 
 
 def as_lines(annotated):
-    lines = []
-    for text, annotation in annotated:
-        spans = [
-            {"start": start, "end": end, "label": label}
-            for start, end, label in annotation["entities"]
-        ]
-        lines.append(json.dumps({"text": text, "spans": spans}) + "\n")
-    return "".join(lines)
+    lines = (json.dumps({"text": text, **marks}) for text, marks in annotated)
+    return "".join(f"{line}\n" for line in lines)
 
 
 @pytest.fixture(scope="session")

@@ -40,7 +40,7 @@ def test_splits_and_seeds_may_differ_by_shots(make, raw_config):
         ({"methods": ["entlm", "magic"]}, "unknown method 'magic': choose from entlm"),
         ({"settings": {"shape": "cosine"}}, "settings.shape: there is no such setting"),
         ({"settings": {"epochs": 0}}, "settings.epochs.*not 0"),
-        ({"colour": "red"}, "colour: there is no such setting"),
+        ({"colour": "red"}, r"colour: there is no such setting \(docs/comparing\.md"),
         ({"variants": {"a": {"settings": {"rate": 1}}}}, "rate: there is no such"),
         ({"datasets": {}}, "datasets"),
         (
@@ -57,23 +57,16 @@ def test_wrong_values_are_named(make, values, message):
 
 @pytest.mark.parametrize(
     "text, message",
-    [("- a\n", "holds no config"), ("a: [", "no YAML"), ("", "holds no config")],
+    [
+        *(("- a\n", r"holds no config: see docs/comparing\.md"), ("a: [", "no YAML")),
+        ("", "holds no config"),
+    ],
 )
 def test_files_that_are_no_config_are_named(tmp_path, text, message):
     path = tmp_path / "c.yml"
     path.write_text(text)
     with pytest.raises(DataError, match=message):
         read_config(path)
-    with pytest.raises(DataError, match="no such file"):
-        read_config(tmp_path / "none.yml")
-
-
-def test_messages_point_to_the_page_that_is_there(make, tmp_path):
-    (tmp_path / "c.yml").write_text("3")
-    with pytest.raises(DataError, match=r"see docs/comparing\.md"):
-        read_config(tmp_path / "c.yml")
-    with pytest.raises(DataError, match=r"docs/comparing\.md"):
-        make(colour="red")
 
 
 def test_a_value_cannot_be_set_inside_of_another_value(make):

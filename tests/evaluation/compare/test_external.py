@@ -117,9 +117,8 @@ WRITE = "import sys\nopen(sys.argv[3], 'w').write({!r})\n"
     [
         (
             "raise ValueError('no such thing')",
-            "script.py ended with status 1. It pri",
+            "script.py ended with status 1. It printed: ValueError: no such thing",
         ),
-        ("raise ValueError('no such thing')", "ValueError: no such thing"),
         ("import sys; sys.exit(3)", "ended with status 3. It printed: nothing"),
         ("", "the command wrote no {predictions}"),
         (WRITE.format(""), "have 0 lines of words and tags, the test part"),

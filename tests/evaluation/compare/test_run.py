@@ -112,13 +112,11 @@ def test_records_of_changed_data_stay_and_are_not_used(
 
 
 def test_a_file_that_holds_no_records_stays_as_it_is(make, inline, tmp_path):
-    """Also where its last line has no end."""
     path = tmp_path / "records.jsonl"
-    for text in ("my notes", '{"a": 1}\n{"b"'):
-        path.write_text(text)
-        with pytest.raises(DataError, match=r"records\.jsonl"):
-            run_comparison(make(), tmp_path)
-        assert path.read_text() == text
+    path.write_text("my notes")
+    with pytest.raises(DataError, match=r"records\.jsonl"):
+        run_comparison(make(), tmp_path)
+    assert path.read_text() == "my notes"
     path.write_text('{"format": "comparison 1", "key": "a"}\n')
     with pytest.raises(DataError, match="line 1: a record without dataset, shots"):
         run_comparison(make(), tmp_path)

@@ -2,7 +2,7 @@
 
 import pytest
 import spacy
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 
 
 @pytest.fixture(scope="session")
@@ -10,12 +10,9 @@ def make_doc():
     """Makes a sentence from words and entities (start, end, class)."""
     vocab = spacy.blank("xx").vocab
 
-    def make(words, entities=(), missing=()):
+    def make(words, entities=()):
         doc = Doc(vocab, words=words.split())
-        ents = [doc[start:end] for start, end, _ in entities]
-        for span, (_, _, label) in zip(ents, entities):
-            span.label_ = label
-        doc.set_ents(ents, missing=[doc[i : i + 1] for i in missing])
+        doc.set_ents([Span(doc, *entity) for entity in entities])
         return doc
 
     return make

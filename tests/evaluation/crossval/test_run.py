@@ -70,10 +70,9 @@ def test_an_unfinished_line_is_taken_away(run, store):
 @pytest.mark.parametrize(
     "text",
     [
-        *("no json\n", "[1]\n", '{"format": 1, "found": []}\n'),
+        "my notes",
         '{"format": "crossval.v1", "key": "a"}\n',
         '{"format": "crossval.v1", "key": 3, "found": [[1]], "label_words": {}}\n',
-        *("my notes, without a final newline", "a list\nand an unfinished line"),
     ],
 )
 def test_a_foreign_file_is_refused_and_stays_as_it_is(run, store, text):

@@ -63,12 +63,6 @@ def test_counts_agree_with_spacys_scorer(pairs, n_missing):
         assert f1(counts.sum(axis=0)) == pytest.approx(100 * ours[way]["f"])
 
 
-def test_entities_on_words_without_annotation_are_not_judged(make_doc):
-    doc = make_doc("a b c", [(2, 3, "X")], missing=[0])
-    counts = count(doc, [(0, 2, "X"), (2, 3, "X")], merged=True)
-    assert counts.tolist() == [[1, 0, 0], [0, 0, 0]]
-
-
 def random_counts(n_repeats, n_sentences, seed=0):
     rng = numpy.random.default_rng(seed)
     return rng.integers(0, 3, size=(n_sentences, n_repeats, 3))

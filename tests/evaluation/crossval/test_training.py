@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from spacy_entlm.evaluation.crossval.training import Trainer
-from spacy_entlm.files.errors import DataError
 
 CONFIG = Path(__file__).resolve().parents[3] / "configs" / "entlm.cfg"
 
@@ -91,8 +90,3 @@ def test_fingerprint_is_that_of_settings_and_files(trainer, tmp_path):
 def test_settings_that_cannot_be_are_told(trainer, changed, message):
     with pytest.raises(ValueError, match=message):
         trainer(**changed)
-
-
-def test_missing_config_is_told(tmp_path):
-    with pytest.raises(DataError, match="no such file"):
-        Trainer(tmp_path / "none.cfg", {})
