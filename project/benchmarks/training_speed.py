@@ -34,7 +34,7 @@ from tqdm import tqdm
 from spacy_entlm.corpus.docs import unannotated
 from spacy_entlm.corpus.readers import read_docs
 from spacy_entlm.label_words.words import read_label_words
-from spacy_entlm.training.optimizer import build_adam
+from spacy_entlm.training.adam import build_adam
 from spacy_entlm.training.schedule import StepsToZero
 
 EPOCHS, BATCH_SIZE, LEARN_RATE = 20, 4, 3e-4

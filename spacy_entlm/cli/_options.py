@@ -9,7 +9,7 @@ import typer
 from spacy.cli._util import app
 
 from ..backbones.names import ENTLM_BASE
-from ..corpus import formats
+from ..corpus import file_format
 from ..lexicon import readers
 from ..lexicon.match import CASE_RULES, EXACT
 from ._util import (
@@ -81,7 +81,7 @@ CONFIG = arg(
     "Training config, such as configs/entlm.cfg; its settings can be replaced as with "
     "`spacy train`, eg by --paths.train FILE",
 )
-_FORMATS = ", ".join(formats.FORMATS)
+_FORMATS = ", ".join(file_format.FORMATS)
 FORMAT = opt("auto", f"Form of the input: auto (its name and content tell), {_FORMATS}")
 COLUMNS = opt(
     None,

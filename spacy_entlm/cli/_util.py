@@ -16,7 +16,7 @@ from wasabi import table
 from wasabi.util import locale_escape
 
 from ..corpus.readers import read_docs
-from ..corpus.report import CorpusReport
+from ..corpus.reading_report import CorpusReport
 from ..files.file import check_output
 from ..files.progress import bar_place
 from ..lexicon.entries import Entry, LexiconReport

@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..corpus.docs import OUTPUT_EXTENSIONS, write_docs
-from ..corpus.formats import EXTENSIONS, FORMATS, SPACY, format_from_content
+from ..corpus.file_format import EXTENSIONS, FORMATS, SPACY, format_from_content
 from ..corpus.readers import read_docbin, read_docs
 from ..corpus.texts import make_docs
 from ..evaluation.scoring import score_entities, score_words
@@ -20,8 +20,8 @@ from ..files.errors import DataError
 from ..files.file import check_extension, check_output, replace_file, write_file
 from ..files.folder import check_folder
 from ..lexicon.match import LexiconMatcher, annotate
+from ..lexicon.match_report import MatchReport
 from ..lexicon.readers import LEXICON_EXTENSIONS
-from ..lexicon.report import MatchReport
 from ..pipeline.loading import blank_pipeline
 from ..scale.engines import Engine
 from ..scale.lexicon import LexiconReader

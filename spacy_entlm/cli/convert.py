@@ -10,9 +10,9 @@ from weasel.util import get_checksum
 
 from ..backbones.names import resolve_backbone
 from ..corpus.docs import choose_writer, write_docs
-from ..corpus.formats import EXTENSIONS
+from ..corpus.file_format import EXTENSIONS
 from ..corpus.forms.out import BY_NAME, WRITERS, lacks_annotation
-from ..corpus.report import CorpusReport
+from ..corpus.reading_report import CorpusReport
 from ..decoding.lines import BROKEN, broken_entities, classes_over_lines
 from ..files.counts import sentence_of
 from ..files.errors import DataError

@@ -6,7 +6,7 @@ from typing import Any, Dict, Optional
 import typer
 from spacy.cli._util import import_code, parse_config_overrides, setup_gpu
 
-from ..corpus.report import format_counts
+from ..corpus.reading_report import format_counts
 from ..files.counts import count_of
 from ..files.errors import DataError
 from ..files.file import check_extension, check_output, replace_file

@@ -13,7 +13,7 @@ from spacy.training.initialize import init_nlp
 from spacy.util import load_config, registry
 
 from ..corpus.docs import unread_spans
-from ..corpus.report import UNREAD_SPANS
+from ..corpus.reading_report import UNREAD_SPANS
 from ..decoding.lines import BROKEN, broken_entities
 from ..files.counts import count_of
 from ..files.errors import DataError

@@ -12,7 +12,7 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ..corpus.docs import unannotated
-from ..corpus.formats import EXTENSIONS
+from ..corpus.file_format import EXTENSIONS
 from ..corpus.readers import read_docs
 from ..evaluation.calibration import calibration_curve
 from ..evaluation.scoring import score_entities

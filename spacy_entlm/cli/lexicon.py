@@ -5,7 +5,7 @@ from pathlib import Path
 from random import Random
 from typing import Iterator, List, Optional, Sequence
 
-from ..corpus.report import format_counts
+from ..corpus.reading_report import format_counts
 from ..corpus.texts import make_docs
 from ..files.counts import count_of, sentence_of
 from ..files.errors import DataError

@@ -41,7 +41,7 @@ def label_words_cli(
         _write_page(output_path, _page_of_pipeline(words_path), overwrite)
         return
     from ..evaluation.label_words.page import label_words_page
-    from ..evaluation.label_words.report import read_report, report_path
+    from ..evaluation.label_words.search_report import read_report, report_path
     from ..label_words.words import read_label_words
 
     beside = report_path(words_path)

@@ -9,7 +9,7 @@ from typing import Any, List, Optional
 from spacy.tokens import Doc
 
 from ..corpus.docs import OUTPUT_EXTENSIONS, write_docs
-from ..corpus.report import format_counts
+from ..corpus.reading_report import format_counts
 from ..corpus.sampling import SamplingError, sample_exact
 from ..files.counts import count_of
 from ..files.errors import DataError

@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 
 from ..backbones.names import ENTLM_BASE
 from ..backbones.recommended import LABEL_WORDS_FILE
-from ..evaluation.label_words.report import make_report, report_path
+from ..evaluation.label_words.search_report import make_report, report_path
 from ..files.counts import sentence_of
 from ..files.errors import DataError
 from ..files.file import replace_file, write_file

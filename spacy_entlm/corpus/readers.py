@@ -13,14 +13,13 @@ from ..files.counts import count_of
 from ..files.errors import DataError, located
 from ..files.text import check_file, read_bytes, read_lines
 from .docs import unread_spans
-from .formats import format_from_content, format_from_name
+from .file_format import format_from_content, format_from_name
 from .forms.all_forms import BRAT, BY_NAME, JSON, JSON_KINDS, SPACY
 from .forms.brat import is_brat_folder
 from .forms.source import Place, Source
 from .forms.spans import check_classes, join_tags
 from .offsets import fitting_shifts
-from .records import Record, TextRecord, WordRecord
-from .report import (
+from .reading_report import (
     BLANK_WORDS,
     COVERED,
     EMPTY_TEXTS,
@@ -28,6 +27,7 @@ from .report import (
     UNREAD_SPANS,
     CorpusReport,
 )
+from .records import Record, TextRecord, WordRecord
 from .tag_forms import check_outside, check_prefixes, normalize_tags
 from .tags import check_label, find_prefixed, parse_tag, tags_to_entities
 

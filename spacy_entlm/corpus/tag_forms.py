@@ -7,8 +7,8 @@ for "no entity" ("_", "0", or nothing), and signs at its ends that nobody sees.
 import re
 from typing import Iterable, Optional, Sequence
 
+from .reading_report import CorpusReport
 from .records import WordRecord
-from .report import CorpusReport
 from .tags import MISSING, OUTSIDE, find_prefixed, is_hidden, is_inside
 
 NO_OUTSIDE = (

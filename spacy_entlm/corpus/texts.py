@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 from ..files.errors import DataError, located
 from ..files.json_lines import read_objects
 from ..files.text import check_file, read_lines
-from .formats import format_from_name
+from .file_format import format_from_name
 from .readers import REFUSED, read_docbin
 
 # A longer line is cut at white space: a text may be one line of a gigabyte.

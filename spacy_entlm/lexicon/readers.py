@@ -7,7 +7,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping, Optional
 
-from ..corpus.formats import format_from_name
+from ..corpus.file_format import format_from_name
 from ..files.errors import DataError, located
 from ..files.json_lines import load_object
 from ..files.text import Line, read_lines

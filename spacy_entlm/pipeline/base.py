@@ -29,10 +29,10 @@ from ..model.layer import LabelModel, network_of, shim_of
 from ..model.types import PieceScores
 from .calibration import UNCHANGED, Calibration
 from .confidence import scored_group
+from .config_optimizer import suit_optimizer, warn_of_rate
 from .entities import set_entities
 from .examples import word_targets
 from .files import SavedNER
-from .optimizer import suit_optimizer, warn_of_rate
 from .requirements import add_requirement
 
 # Stands for the component's name in the setting `spans_key`.

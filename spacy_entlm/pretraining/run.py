@@ -22,7 +22,7 @@ from .evaluation import evaluate
 from .folder import Facts, RunFolder, write_model
 from .loop import Training
 from .pieces import Pieces, find_texts, hash_share, split_text
-from .report import (
+from .run_report import (
     describe_backbone,
     describe_files,
     describe_measures,

@@ -23,7 +23,7 @@ MIN_NAMES = 8
 # Lines that a process takes at once.
 CHUNK = 500
 # Letters of scripts that put no blanks between words, or join particles to names, as
-# Korean does: Thai, Lao, Burmese, Hangul, Khmer, kana and Han. Each is a word by itself.
+# Korean does: Thai, Lao, Burmese, Hangul, Khmer, kana and Han. Each is a word.
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"

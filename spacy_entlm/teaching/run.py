@@ -25,7 +25,7 @@ from ..pretraining.checkpoint import (
 )
 from ..pretraining.folder import Facts, RunFolder
 from ..pretraining.pieces import find_texts, hash_share, split_text
-from ..pretraining.report import describe_backbone, describe_files, versions
+from ..pretraining.run_report import describe_backbone, describe_files, versions
 from .kinds import KindTable, read_label_sets, read_wordings
 from .lines import MarkedLine, read_marked_lines
 from .loop import Loop

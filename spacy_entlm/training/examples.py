@@ -12,8 +12,8 @@ from ..corpus.docs import unannotated, unread_spans
 from ..corpus.forms.source import Place
 from ..corpus.forms.spans import check_classes, join_tags, make_record
 from ..corpus.readers import text_doc
+from ..corpus.reading_report import UNREAD_SPANS, CorpusReport
 from ..corpus.records import TextRecord
-from ..corpus.report import UNREAD_SPANS, CorpusReport
 from ..corpus.tags import MISSING, OUTSIDE, find_prefixed, tags_to_entities
 from ..files.errors import shorten
 

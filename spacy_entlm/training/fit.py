@@ -9,7 +9,7 @@ from spacy.training import Example
 from spacy.util import minibatch
 from tqdm import tqdm
 
-from .optimizer import build_adam
+from .adam import build_adam
 from .schedule import EPOCHS, MAX_UPDATES, MIN_PASSES, MIN_UPDATES, StepsToZero
 from .seeds import seeded
 

@@ -7,8 +7,8 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from ..pipeline.config_optimizer import suit_optimizer
 from ..pipeline.examples import annotated_copies, annotating_pipes, count_entities
-from ..pipeline.optimizer import suit_optimizer
 from ..pipeline.requirements import add_requirement
 from .adaptation import adapt_network, draw_texts
 from .check import (

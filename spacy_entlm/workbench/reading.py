@@ -19,7 +19,7 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..corpus.formats import EXTENSIONS, format_from_content
+from ..corpus.file_format import EXTENSIONS, format_from_content
 from ..corpus.forms.brat import is_brat_folder
 from ..corpus.readers import read_docs
 from ..corpus.texts import TEXT_EXTENSIONS, TEXT_KEYS, cut_text, text_entries

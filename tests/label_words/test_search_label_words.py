@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_entlm.evaluation.label_words.report import MAX_LISTED, make_report
+from spacy_entlm.evaluation.label_words.search_report import MAX_LISTED, make_report
 from spacy_entlm.label_words.search import (
     OUTSIDE,
     SearchSettings,

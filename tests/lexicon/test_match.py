@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from spacy_entlm.files.errors import DataError
 from spacy_entlm.lexicon.entries import Entry
 from spacy_entlm.lexicon.match import LexiconMatcher, annotate, join_neighbours
-from spacy_entlm.lexicon.report import MatchReport
+from spacy_entlm.lexicon.match_report import MatchReport
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 NLP = spacy.blank("en")

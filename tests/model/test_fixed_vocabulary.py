@@ -7,7 +7,7 @@ import torch
 
 import spacy_entlm
 from spacy_entlm.model import network as network_module
-from spacy_entlm.training.optimizer import build_adam
+from spacy_entlm.training.adam import build_adam
 
 NAME = "entlm_ner"
 FIXED = {"train_vocabulary": False}

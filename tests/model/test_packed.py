@@ -21,7 +21,7 @@ from spacy_entlm.evaluation.label_words.page import pipeline_page
 from spacy_entlm.model import network as network_module
 from spacy_entlm.model.search_reader import TextReader
 from spacy_entlm.training import adaptation
-from spacy_entlm.training.optimizer import build_adam
+from spacy_entlm.training.adam import build_adam
 from spacy_entlm.training.weights import mix
 
 NAME = "entlm_ner"

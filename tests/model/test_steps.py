@@ -7,7 +7,7 @@ import pytest
 import torch
 from thinc.api import Adam
 
-from spacy_entlm.training.optimizer import build_adam
+from spacy_entlm.training.adam import build_adam
 
 
 def n_tensors():

@@ -10,7 +10,7 @@ from thinc.api import Adam
 
 from spacy_entlm.model import layer
 from spacy_entlm.model.layer import shim_of
-from spacy_entlm.training.optimizer import build_adam
+from spacy_entlm.training.adam import build_adam
 
 MIB = 2**20
 

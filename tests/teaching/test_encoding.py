@@ -55,7 +55,9 @@ def test_the_first_piece_of_each_word_and_the_mark_that_it_is_in(letters):
     ],
 )
 def test_letters_of_scripts_without_blanks_are_words(text, name, words):
-    tokenizer = Tokenizer(models.WordLevel({c: i for i, c in enumerate("?" + text)}, "?"))
+    tokenizer = Tokenizer(
+        models.WordLevel({c: i for i, c in enumerate("?" + text)}, "?")
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.Split("", "isolated")
     start = text.index(name)
     mark = Mark(start, start + len(name), ("city",))

@@ -13,7 +13,7 @@ from spacy.training import Example
 from thinc.api import Adam
 
 import spacy_entlm
-from spacy_entlm.training.optimizer import build_adam
+from spacy_entlm.training.adam import build_adam
 from spacy_entlm.training.schedule import StepsToZero
 
 NAME = "entlm_ner"

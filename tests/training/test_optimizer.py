@@ -4,7 +4,7 @@ import spacy
 from thinc.api import Adam, Config, registry
 
 import spacy_entlm
-from spacy_entlm.training.optimizer import build_adam
+from spacy_entlm.training.adam import build_adam
 from spacy_entlm.training.schedule import StepsToZero
 
 SETTINGS = {"L2": 0.0, "grad_clip": 0.0, "eps": 1e-8, "use_averages": False}

@@ -4,8 +4,8 @@ import."""
 from contextlib import suppress
 from typing import Any, Optional, Sequence
 
+from ..reading_report import ANSWERS, NOT_ACCEPTED
 from ..records import Record
-from ..report import ANSWERS, NOT_ACCEPTED
 from .json_values import objects, part, text_of_key
 from .label_studio import TEXT, main_field, other_keys
 from .source import Parser, Place, Source

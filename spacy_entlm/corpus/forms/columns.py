@@ -7,8 +7,8 @@ from typing import Iterable, Optional, Sequence
 
 from ...files.errors import DataError, located
 from ...files.text import Line
+from ..reading_report import INNER
 from ..records import WordRecord
-from ..report import INNER
 from ..tags import is_certain_tag, is_inside
 from .roles import (
     TAG_NAMES,

@@ -7,8 +7,8 @@ from typing import Any, Iterable, Optional, Sequence
 from ...files.errors import DataError
 from ...files.json_lines import load_json, load_object
 from ...files.text import Line
+from ..reading_report import CONTRADICTING, DIFFERING, JOINED, NOT_ACCEPTED
 from ..records import Record, TextRecord
-from ..report import CONTRADICTING, DIFFERING, JOINED, NOT_ACCEPTED
 from .json_kinds import KINDS, TEXTS, Kind
 from .json_others import fits_pair, unpacked_lists
 from .source import Place, Source

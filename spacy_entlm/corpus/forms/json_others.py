@@ -3,8 +3,8 @@ and Comprehend, Rasa."""
 
 from typing import Any, Iterator, Optional
 
+from ..reading_report import NOT_ACCEPTED
 from ..records import Record, WordRecord
-from ..report import NOT_ACCEPTED
 from ..tags import MISSING
 from .json_values import objects, part, text_of_key
 from .source import Place, Source

@@ -8,8 +8,8 @@ import srsly
 
 from ...files.errors import DataError
 from ...files.json_lines import read_json
+from ..reading_report import CorpusReport
 from ..records import Record, WordRecord
-from ..report import CorpusReport
 from ..tags import MISSING, OUTSIDE, check_label, is_bare_label, is_certain_tag
 from .source import Place, Source
 

@@ -4,8 +4,8 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any, Optional, Sequence
 
+from ..reading_report import ANSWERS, CONTROLS, NOT_ACCEPTED, UNNAMED
 from ..records import Record
-from ..report import ANSWERS, CONTROLS, NOT_ACCEPTED, UNNAMED
 from .json_values import objects, part
 from .source import Parser, Place, Source
 from .spans import differ, make_record

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Callable, NamedTuple, Optional, Sequence
 
 from ...files.errors import located
+from ..reading_report import CorpusReport
 from ..records import Record
-from ..report import CorpusReport
 
 
 class Place(NamedTuple):

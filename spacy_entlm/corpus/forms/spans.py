@@ -3,8 +3,8 @@
 import re
 from typing import Any, Iterable, NamedTuple, Optional, Sequence
 
+from ..reading_report import LOST, MOVED, REJECTED, CorpusReport
 from ..records import CharSpan, Record, TextRecord
-from ..report import LOST, MOVED, REJECTED, CorpusReport
 from ..tags import OUTSIDE, check_label
 from .source import Place
 

@@ -5,8 +5,8 @@ from typing import Iterable, Iterator, Optional
 
 from ...files.errors import DataError, located
 from ...files.text import Line
+from ..reading_report import UNNAMED
 from ..records import WordRecord
-from ..report import UNNAMED
 from ..tags import MISSING, OUTSIDE
 from .json_words import spans_to_tags
 from .source import Source

@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterable, List
 import spacy
 from spacy.tokens import Doc
 
-from ...corpus.formats import EXTENSIONS
+from ...corpus.file_format import EXTENSIONS
 from ...corpus.readers import read_docs
 from ...corpus.sampling import SamplingError, sample_exact
 from ...corpus.tags import doc_to_tags

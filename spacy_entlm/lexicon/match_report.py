@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from ..corpus.report import format_counts
+from ..corpus.reading_report import format_counts
 from ..files.counts import count_of
 from .match import Matches
 
