@@ -1,4 +1,4 @@
-"""Which names of classes are read well with no example, and which are not.
+"""Which names of classes, and which languages, are read well with no example.
 
     python project/benchmarks/kinds_of_names.py OUT.jsonl
     python project/benchmarks/kinds_of_names.py OUT.jsonl --names Schiff=ship,PER=person
@@ -12,12 +12,15 @@ asks for labels in other words.
 """
 
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Optional
 
 import spacy
 import torch
 import typer
+from kinds_corpus import OF_LANGUAGES
+from spacy.language import Language
 from spacy.scorer import PRFScore
 from spacy.tokens import Doc
 
@@ -27,6 +30,7 @@ from spacy_entlm.evaluation.scoring import entity_spans, judged_entities
 from spacy_entlm.files.errors import DataError
 from spacy_entlm.files.file import write_file
 from spacy_entlm.files.json_lines import dump_line, read_objects
+from spacy_entlm.teaching.encoding import WORD
 
 DATA = Path(__file__).resolve().parents[1] / "assets" / "kinds" / "dev.jsonl.xz"
 FORM = '{"text": "...", "spans": [...], "lang": "en", "labels": [...], "set": "..."}'
@@ -132,21 +136,37 @@ def measure(sets: Dict[str, List[Row]], model: Row, words: Dict[str, str]) -> Li
     groups: Dict[str, Counts] = defaultdict(Counts)
     for name, entries in sets.items():
         first, counts = entries[0], Counts()
-        nlp = spacy.blank(first["lang"])
+        # The tokenizers of some languages want other packages.
+        of_language = first["group"] == OF_LANGUAGES
+        nlp = spacy.blank("xx" if of_language else first["lang"])
         labels = first["labels"]
         if not words.keys().isdisjoint(labels):
             labels = {label: words.get(label, label) for label in labels}
         nlp.add_pipe("entlm_ner", config={"labels": labels, "model": model})
-        gold = [marked(nlp.make_doc(entry["text"]), entry) for entry in entries]
+        make_doc = partial(letters, nlp) if of_language else nlp.make_doc
+        gold = [marked(make_doc(entry["text"]), entry) for entry in entries]
         found = nlp.pipe(unannotated(doc) for doc in gold)
         for pair in zip(found, gold):
-            for some in (counts, groups[first["group"]], groups["all"]):
-                some.add(*pair)
+            counts.add(*pair)
+            groups[first["group"]].add(*pair)
+            if not of_language:
+                groups["all"].add(*pair)
         row = {"group": first["group"], "set": name, "lang": first["lang"]}
         rows.append(row | counts.row() | {"labels": counts.by_label()})
     everything = groups.pop("all")
     rows += [{"group": group, **counts.row()} for group, counts in groups.items()]
     return [*rows, {"group": "all", **everything.row()}]
+
+
+def letters(nlp: Language, text: str) -> Doc:
+    """A text split into words, and where blanks are not between words into letters."""
+    words, spaces, end = [], [], 0
+    for word in WORD.finditer(text):
+        if words:
+            spaces.append(word.start() > end)
+        words.append(word[0])
+        end = word.end()
+    return Doc(nlp.vocab, words, [*spaces, False])
 
 
 def marked(doc: Doc, entry: Row) -> Doc:

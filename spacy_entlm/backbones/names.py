@@ -16,8 +16,8 @@ CONFIG_FILE = "config.json"
 # Languages in whose script the package's own backbone is lost: next to no piece of its
 # vocabulary has their letters.
 OTHER_SCRIPTS = {
-    *("am", "ar", "bn", "bo", "fa", "gu", "he", "hi", "hy", "ja", "ka", "kn", "ko"),
-    *("ml", "mr", "ne", "pa", "sa", "si", "ta", "te", "th", "ti", "ur", "zh"),
+    *("am", "bn", "bo", "gu", "he", "hy", "ka", "kn", "ml", "pa", "si", "ta", "te"),
+    *("th", "ti"),
 }
 
 

@@ -13,7 +13,7 @@ from ..files.file import check_extension
 from ..label_words.words import LabelWords
 from ..pipeline.loading import load_pipeline, pipeline_of_names
 from ..scale.engines import RAY, Engine
-from ..scale.one_file import OUT_EXTENSIONS, check_files, predict_file
+from ..scale.one_file import JSONL, OUT_EXTENSIONS, check_files, predict_file
 from ..scale.worker import NamesReader, PipelineReader, Reader
 from ..scale.writing import FORMS
 from ._classes import LABELS_HELP, lines_of_reading, read_classes
@@ -208,6 +208,9 @@ def _to_file(
     if ADDRESS_SIGN in asked.in_ or in_.is_dir() or not in_.suffix:
         problem = f"{in_} is no single file, and the file {out} holds the entities of "
         raise DataError(f"{problem}one: name a folder as OUT, with no ending")
+    if resume and out.suffix.lower() != JSONL:
+        problem = f"--resume goes on with JSON lines, and {out} is written as a whole"
+        raise DataError(f"{problem}: leave it out, or name a file that ends in {JSONL}")
     check_files(in_, out, overwrite)
     if gpu_id >= 0:
         spacy.require_gpu(gpu_id)

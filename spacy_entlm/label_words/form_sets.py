@@ -1,6 +1,7 @@
 """Short forms that mean something else in the label set of which they are part.
 
-"NAT" is a nationality in most sets, and a natural phenomenon beside "tim" and "gpe".
+"NAT" is a nationality in most sets, and a natural phenomenon in that of the Groningen
+Meaning Bank.
 """
 
 from typing import Dict, List

@@ -80,10 +80,11 @@ class _Known(NamedTuple):
 
 
 def read_names(labels: Iterable[str]) -> Dict[str, ReadName]:
-    """Read the names of classes that stand beside each other: what a short form means
-    may depend on the others ("nat" beside "tim" and "gpe" is a natural phenomenon), and
-    names of which the same words would be read are kept apart by what they do not share
-    ("person" and "person-other"), or by their own words ("acteur" and "actrice").
+    """Read the names of classes that stand beside each other. What a short form means
+    may depend on the others: "nat" is a nationality, and a natural phenomenon in the
+    set of the Groningen Meaning Bank. Names of which the same words would be read are
+    kept apart by what they do not share ("person" and "person-other"), or by their own
+    words ("acteur" and "actrice").
     "data" is a date beside "pessoa", and data beside "method".
 
     labels (Iterable[str]): The classes.

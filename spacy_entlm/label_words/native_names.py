@@ -22,5 +22,6 @@ def _read() -> Dict[str, str]:
 # Catalan, Spanish, Galician, Portuguese, Italian, French, Romanian; German, Dutch,
 # Danish, Swedish, Norwegian, Icelandic; Polish, Czech, Slovak, Slovenian, Croatian,
 # Serbian, Russian, Ukrainian, Bulgarian; Lithuanian, Latvian; Finnish, Estonian,
-# Hungarian; Greek, Turkish, Indonesian, Vietnamese, Basque, Irish.
+# Hungarian; Greek, Turkish, Basque, Irish; Chinese, Japanese, Korean, Arabic, Persian,
+# Hindi, Vietnamese, Indonesian, Swahili.
 NATIVE_NAMES: Dict[str, str] = _read()

@@ -300,6 +300,13 @@ def test_an_option_of_folders_is_refused_with_a_file(predict):
     assert not Path("out.jsonl").exists()
 
 
+def test_only_a_file_of_json_lines_can_be_resumed(predict):
+    result = predict("in.txt", "out.html", "--resume")
+    assert result.exit_code == 1
+    assert "--resume goes on with JSON lines" in " ".join(result.stderr.split())
+    assert not Path("out.html").exists()
+
+
 def test_parquet_goes_in_and_out(predict):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
