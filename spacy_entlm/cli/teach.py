@@ -30,6 +30,9 @@ def teach_cli(
     texts_per_step: int = opt(8, "Stretches of plain text in each update"),
     learn_rate: float = opt(2e-4, "Highest learning rate"),
     dropout: float = opt(0.1, "Share of features that is left out by chance"),
+    start_share: float = opt(
+        0.0, "Share of the weights of before in those at the end; 0.5: their mean"
+    ),
     held_out: float = opt(0.0125, "Share of the lines that is kept for measuring"),
     half: bool = opt(
         True, "Teach the first half of the layers to be a model by itself, too"
@@ -60,6 +63,7 @@ def teach_cli(
         texts=texts_per_step,
         learn_rate=learn_rate,
         dropout=dropout,
+        start_share=start_share,
         half=half,
         held_out=held_out,
         label_sets=label_sets,

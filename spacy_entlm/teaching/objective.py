@@ -44,6 +44,13 @@ class Student(torch.nn.Module):
         self.masked_lm.save(folder)
         self.name_map.save(folder)
 
+    def go_back(self, start: "Student", share: float) -> None:
+        """Make the weights a mean with others. share (float): That of the others."""
+        others = dict(start.named_parameters())
+        with torch.no_grad():
+            for name, weight in self.named_parameters():
+                weight.lerp_(others[name].to(weight.device), share)
+
     def hidden(self, ids: torch.Tensor, mask: torch.Tensor) -> List[torch.Tensor]:
         """The hidden states, (n, longest, width), at all layers and then at half."""
         encoder = self.masked_lm.body.base_model

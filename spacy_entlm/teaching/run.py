@@ -114,6 +114,9 @@ class Teaching:
             self._bar = bar
             bar.initial = bar.n = loop.done(state.step, state.seconds)
             loop.run(state)
+        if share := self.settings.start_share:
+            start = _begun(resolve_backbone(self.backbone), self.settings)
+            student.go_back(start, share)
         report = {
             **noted,
             "settings": self.settings.model_dump(),

@@ -20,6 +20,8 @@ class Settings(RunSettings):
     learn_rate: The highest. dropout: In the masked LM.
     mask_share: Share of the pieces of plain text that is hidden.
     text_weight: Of the loss on plain text, beside that on marked lines.
+    start_share: Of the weights at the end, the share that those of before have; 0: what
+        was learned stays as it is.
     half: Whether the first half of the layers is to be a model by itself, too.
     held_out: Share of the lines that are kept for measuring.
     label_sets, types, wordings: Files with other ways to ask for kinds.
@@ -39,6 +41,7 @@ class Settings(RunSettings):
     dropout: float = Field(0.1, ge=0, lt=1)
     mask_share: float = Field(0.2, gt=0, lt=1)
     text_weight: float = Field(0.5, ge=0)
+    start_share: float = Field(0.0, ge=0, lt=1)
     half: bool = True
     held_out: float = Field(0.0125, ge=0, le=1)
     label_sets: Optional[Path] = Field(None, exclude=True)

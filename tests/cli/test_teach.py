@@ -64,7 +64,7 @@ def test_two_files_and_every_option(teach):
         *["--text", "text.txt", "--text", "text.txt", "--label-sets", "sets.json"],
         *["--types", "types.tsv", "--wordings", "words.tsv", "--learn-rate", 0.001],
         *["--dropout", 0.2, "--held-out", 0.3, "--no-half", "--seed", 3],
-        *["--precision", "bfloat16", "--workers", 1],
+        *["--precision", "bfloat16", "--workers", 1, "--start-share", 0.5],
     )
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
@@ -77,7 +77,13 @@ def test_two_files_and_every_option(teach):
     assert len(found["text"]) == 2
     assert found["settings"] == {
         **{"steps": 2, "minutes": 60.0, "lines": 2, "texts": 2, "length": 128},
-        **{"learn_rate": 0.001, "dropout": 0.2, "mask_share": 0.2, "text_weight": 0.5},
+        **{
+            "learn_rate": 0.001,
+            "dropout": 0.2,
+            "start_share": 0.5,
+            "mask_share": 0.2,
+            "text_weight": 0.5,
+        },
         **{"half": False, "held_out": 0.3, "seed": 3, "precision": "bfloat16"},
         **{"device": "cpu", "workers": 1, "checkpoint_minutes": 5.0},
     }

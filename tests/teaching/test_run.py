@@ -7,6 +7,7 @@ import numpy
 import pytest
 import spacy
 import torch
+from safetensors.numpy import load_file
 from spacy.training import Example
 from transformers import AutoModelForMaskedLM
 
@@ -152,6 +153,27 @@ def test_one_seed_repeats_and_another_does_not(teach, weights):
     teach("again", seed=5)
     teach("other", seed=6)
     assert weights("first") == weights("again") != weights("other")
+
+
+def test_weights_can_be_a_mean_with_those_of_before(teach, tmp_path):
+    found = {}
+    for out, settings in (
+        ("before", {"steps": 0}),
+        ("after", {"steps": 4}),
+        ("mean", {"steps": 4, "start_share": 0.25}),
+    ):
+        teach(out, **settings)
+        arrays = (tmp_path / out / name for name in ("model", "name_map"))
+        found[out] = {
+            name: array
+            for path in arrays
+            for name, array in load_file(path.with_suffix(".safetensors")).items()
+        }
+    before, after = found["before"], found["after"]
+    assert any((after[name] != array).any() for name, array in before.items())
+    for name, array in found["mean"].items():
+        expected = 0.25 * before[name] + 0.75 * after[name]
+        numpy.testing.assert_allclose(array, expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
