@@ -68,12 +68,16 @@ def test_its_development_part_has_no_problem(script, entries, dev):
     assert list(script.problems_of_dev(dev, entries)) == []
 
 
-def test_its_development_part_has_three_sets_of_25_lines_in_each_group(dev):
-    lines = Counter((entry["group"], entry["set"]) for entry in dev)
-    assert set(lines.values()) == {25}
-    assert list(Counter(group for group, _ in lines).values()) == [3] * 8
-    english = Counter(entry["set"] for entry in dev if entry["lang"] == "en")
-    assert len(english) == 16
+def test_its_development_part_has_three_sets_in_each_group_and_language(script, dev):
+    """Of 25 lines for kinds of names, and of 50 for languages."""
+    lines = Counter((entry["group"], entry["set"], entry["lang"]) for entry in dev)
+    of_languages = {key: n for key, n in lines.items() if key[0] == script.OF_LANGUAGES}
+    assert {*of_languages.values()} == {50}
+    assert [*Counter(lang for _, _, lang in of_languages).values()] == [3] * 8
+    of_kinds = {key: n for key, n in lines.items() if key not in of_languages}
+    assert {*of_kinds.values()} == {25}
+    assert [*Counter(group for group, _, _ in of_kinds).values()] == [3] * 8
+    assert sum(lang == "en" for _, _, lang in of_kinds) == 16
 
 
 def test_what_learns_from_the_corpus_does_not_name_the_development_part():
